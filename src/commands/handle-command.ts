@@ -1,6 +1,5 @@
 import { type DomainEvent, type EventMetadata, encodeEvent } from '../event-store/event-codec.js'
 import {
-  type Append,
   type AppendResult,
   type EventStore,
   type NewEvent,
@@ -36,8 +35,8 @@ export type CommandResult<State, Event, Rule extends string = RuleName> =
 export interface HandleOptions<State> {
   /** The stream that the first attempt decides on instead of reading it. */
   readonly loaded?: Loaded<State> | undefined
-  /** Appends that precede the command's. Then every conflict is thrown; an engine with `appendsInOneTransaction` has appended nothing. */
-  readonly first?: readonly Append[] | undefined
+  /** The keys that the stream reserves when the command creates it. */
+  readonly reserves?: readonly string[] | undefined
   /** The id of the first event, random if omitted. A stream that contains this event is not changed again, regardless of its state. */
   readonly onceId?: string | undefined
   /** The revision that the caller has seen. If the stream has changed since, the command is refused with the rule `changed-meanwhile`. */
@@ -79,7 +78,7 @@ export function onSeen(
 
 /**
  * Loads the stream, decides, and appends at the revision that was read. Repeats this on a conflict with another writer, and only then.
- * @throws StoreUnavailableError, TooMuchContentionError, UnreadableEventError, and WrongExpectedRevisionError if appends precede the command's
+ * @throws StoreUnavailableError, TooMuchContentionError, UnreadableEventError, KeyReservedError
  */
 export function handleCommand<State, Command, Event extends DomainEvent, Rule extends string>(
   store: EventStore,
@@ -89,7 +88,7 @@ export function handleCommand<State, Command, Event extends DomainEvent, Rule ex
   context: CommandContext,
   options: HandleOptions<State> = {},
 ): Promise<CommandResult<State, Event, Rule>> {
-  const { loaded, first = [], onceId, seenRevision } = options
+  const { loaded, reserves, onceId, seenRevision } = options
   let known = loaded
   const attempt = async (): Promise<CommandResult<State, Event, Rule>> => {
     const { state, revision, isDone } = known ?? (await loadStream(store, decider, stream, { onceId }))
@@ -102,17 +101,15 @@ export function handleCommand<State, Command, Event extends DomainEvent, Rule ex
     if (events.length === 0) return { accepted: true, state, events, revision }
     const encoded = events.map((event, index) => encodeEvent(event, context, index === 0 ? onceId : undefined))
     const append = { stream, expectedRevision: revision, events: encoded }
-    // An engine with one transaction rejects a changed stream before it writes the first appends.
-    const checks = first.length > 0 && store.appendsInOneTransaction ? [{ ...append, events: [] }] : []
-    const results = await store.appendInOrder([...checks, ...first, append])
+    const [appended] = await store.appendInOrder([revision === 'no_stream' ? { ...append, reserves } : append])
     const after = events.reduce((folded, event) => decider.evolve(folded, event), state)
-    return { accepted: true, state: after, events, revision: results.at(-1)!.revision }
+    return { accepted: true, state: after, events, revision: appended!.revision }
   }
   const attributes = () => ({ ...streamAttributes(stream), 'transferd.correlation_id': context.$correlationId })
   return inSpan(
     () => ({ name: nameOf(command), attributes: attributes() }),
     async () => {
-      const result = await retryOnConflict(stream, attempt, () => first.length === 0)
+      const result = await retryOnConflict(stream, attempt)
       if (!result.accepted) annotate(() => ({ 'transferd.refusal': result.refusal.rule }))
       return result
     },

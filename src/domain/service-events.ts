@@ -10,7 +10,7 @@ export const maxListedStreams = 2_000
 export const maxErasedTransfers = 10_000
 
 export const hashEvents = {
-  /** The request claimed the texts that its hashes are calculated from: each amount text, followed by the referenceId. */
+  /** A transfer reserves more of its hashed texts, each an amount text and the referenceId: a repeat had a different form of the amount. */
   HashCodeSeen: Data({
     merchantId: Id,
     kind: TransferKind,

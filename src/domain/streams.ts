@@ -49,7 +49,7 @@ export const paymentStream = (trackingId: string) => `${streamPrefix.payment}${t
 export const walletCodesStream = (accountMac: string) => `${streamPrefix.walletCodes}${accountMac}`
 /** Wrong passwords for one wallet account, named by a keyed digest of its email. */
 export const walletLogInsStream = (emailMac: string) => `${streamPrefix.walletLogIns}${emailMac}`
-/** The request that claimed a text from which hashes are calculated. */
+/** The repeat of a request that reserved another text for its transfer. */
 export const hashStream = (id: string) => `${streamPrefix.hash}${id}`
 export const walletAccountStream = (accountNumber: number) => `${streamPrefix.wallet}${accountNumber}`
 /** The account that an email belongs to, named by a keyed digest of the email. */
@@ -71,5 +71,7 @@ export const privacyStream = (erasureId: string) => `${streamPrefix.privacy}${er
 export const listedStreamsStream = `${streamPrefix.directory}streams`
 /** The currency of the log's transfers. */
 export const currencyStream = `${streamPrefix.installation}currency`
+/** The owner of a reserved key on EventStoreDB. */
+export const reservedKeyStream = (keyDigest: string) => `$transferd-reserved-${keyDigest}`
 export const copiedStream = '$transferd-copy'
 export const verifiedStream = '$transferd-copy-verified'

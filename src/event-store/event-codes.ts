@@ -15,6 +15,7 @@ import {
   type SerializedEvent,
   type StreamRevision,
   type UnparsedEvent,
+  withReservedKeys,
 } from './event-store.js'
 import { readableEvent } from './read-event.js'
 
@@ -58,8 +59,9 @@ export function addEventCodes(raw: EventLog, key: EventKey): EventStore {
       return { id, type, data: dataText, metadata: `${members}"mac":"${code}"}` }
     })
   }
-  const withCode = ({ stream, expectedRevision, events }: Append): LogAppend => {
-    return { stream, expectedRevision, events: withCodes(stream, expectedRevision, events) }
+  const withCode = (append: Append): LogAppend => {
+    const { stream, expectedRevision, events } = withReservedKeys(append)
+    return { ...append, events: withCodes(stream, expectedRevision, events) }
   }
   return {
     ...raw,

@@ -1,11 +1,7 @@
 import t from 'tap'
 import { emptyStream, handleCommand, TooMuchContentionError } from '../../src/commands/handle-command.js'
 import { type DomainEvent, encodeEvent } from '../../src/event-store/event-codec.js'
-import {
-  type EventStore,
-  StoreUnavailableError,
-  WrongExpectedRevisionError,
-} from '../../src/event-store/event-store.js'
+import { type EventStore, KeyReservedError, StoreUnavailableError } from '../../src/event-store/event-store.js'
 import { accept, type Decider, refuse } from '../../src/kernel/rules.js'
 import { context, openTestStore } from '../support/embedded-store.js'
 
@@ -124,23 +120,14 @@ t.test('reads a stream that is assumed to be new only after a conflict', async (
   t.strictSame(counts, { reads: 1, appends: 3 })
 })
 
-t.test('appends nothing if the appends that precede it, or its own, conflict in one transaction', async (t) => {
+t.test('reserves keys for a stream that it creates, and only then', async (t) => {
   const store = await openTestStore(t)
-  const handle = (stream: string, claim: string) => {
-    const first = [{ stream: claim, expectedRevision: 'no_stream', events: [encodeEvent(resumed, context)] } as const]
-    const options = { loaded: emptyStream(counter), first }
-    return handleCommand(store, counter, stream, { events: [suspended] }, context, options)
-  }
-  t.match(await handle('s-1', 'r-1'), { accepted: true, revision: 0 })
-  await t.rejects(handle('s-2', 'r-1'), new WrongExpectedRevisionError('r-1', 'no_stream', 0))
-  await t.rejects(handle('s-1', 'r-2'), new WrongExpectedRevisionError('s-1', 'no_stream', 0))
-  for (const [stream, count] of [
-    ['s-1', 1],
-    ['r-1', 1],
-    ['s-2', 0],
-    ['r-2', 0],
-  ] as const)
-    t.equal((await store.readStream(stream)).length, count, stream)
+  const handle = (stream: string, key: string) =>
+    handleCommand(store, counter, stream, { events: [suspended] }, context, { reserves: [key] })
+  t.match(await handle('s-1', 'a'), { accepted: true, revision: 0 })
+  t.match(await handle('s-1', 'b'), { accepted: true, revision: 1 })
+  await t.rejects(handle('s-2', 'a'), new KeyReservedError('s-2'))
+  t.match(await handle('s-2', 'b'), { accepted: true, revision: 0 })
 })
 
 t.test('stores actor, correlation, causation and schema version with every event', async (t) => {

@@ -4,16 +4,17 @@ import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import { serve } from '@transferd/event-log-server/test/support/server-fixture'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { skipEvent } from '../../src/commands/skip-events.js'
-import { claimStreamOf, hashIdOf } from '../../src/commands/transfer/hash-uniqueness.js'
+import { trackingIdOf } from '../../src/commands/ids.js'
+import { hashIdOf, keyOf } from '../../src/commands/transfer/hash-uniqueness.js'
 import type { TransferResult } from '../../src/commands/transfer/transfer-requests.js'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { formatShortest, formatTwoDecimals, parseAmount } from '../../src/domain/money.js'
+import { transferStream } from '../../src/domain/streams.js'
 import type { TransferKind } from '../../src/domain/transfer/transfer-events.js'
-import type { EventStore } from '../../src/event-store/event-store.js'
+import { type EventStore, StoreUnavailableError } from '../../src/event-store/event-store.js'
 import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
 import { logCalls, logCount } from '../../src/event-store/log-counts.js'
-import { skipEvents } from '../../src/event-store/read-event.js'
+import { copyLog } from '../../src/operations/copy/copy-log.js'
 import { hashCode } from '../../src/security/api-keys.js'
 import { settings } from '../domain/merchant-samples.js'
 import { depositRequest, withdrawalRequest } from '../domain/transfer-samples.js'
@@ -46,8 +47,8 @@ async function open(engine: Engine, directory: string): Promise<OpenLog> {
   return { store, close }
 }
 
-async function openUntilEnd(t: Test, engine: Engine): Promise<EventStore> {
-  const { store, close } = await open(engine, tempDirectory(t))
+async function openUntilEnd(t: Test, engine: Engine, directory = tempDirectory(t)): Promise<EventStore> {
+  const { store, close } = await open(engine, directory)
   t.teardown(close)
   return store
 }
@@ -106,38 +107,7 @@ const anyCreate = fc.record({
   secret: fc.constantFrom('sk_one', 'sk_two'),
 })
 
-/** Returns the two hashed texts of a create: with the shortest amount, and with the amount as its hashCode spells it. */
-function textsOf({ amount, referenceId, hashed = amount }: Pick<Create, 'amount' | 'referenceId' | 'hashed'>) {
-  return [formatShortest(parseAmount(amount)!), hashed].map((amountText) => amountText + referenceId)
-}
-
-t.test('names one stream for both texts of a create, and for every other create that has one of them', async () => {
-  const merchantId = randomUUID()
-  const parts = fc.record({
-    digits: fc.stringMatching(/^(0|[1-9]\d{0,11})$/),
-    decimals: fc.stringMatching(/^(\.\d{1,2})?$/),
-    referenceId: fc.stringMatching(/^[.0-9]{0,6}[^0-9.]{0,2}[.0-9]{0,3}$/).filter((text) => text !== ''),
-  })
-  fc.assert(
-    fc.property(parts, ({ digits, decimals, referenceId }) => {
-      const amount = digits + decimals
-      if (parseAmount(amount) === undefined) return
-      const texts = textsOf({ amount, referenceId })
-      const stream = claimStreamOf(merchantId, texts[0]!)
-      for (const text of texts) {
-        for (let length = 1; length < text.length; length++) {
-          const [other, rest] = [text.slice(0, length), text.slice(length)]
-          if (parseAmount(other) === undefined) continue
-          for (const same of textsOf({ amount: other, referenceId: rest })) {
-            if (claimStreamOf(merchantId, same) !== stream) throw new Error(`${same} and ${texts} have two streams`)
-          }
-        }
-      }
-    }),
-  )
-})
-
-t.test('costs two appends and no read on EventStoreDB', async (t) => {
+t.test('costs an append for each text and one for the transfer, and no read, on EventStoreDB', async (t) => {
   const { create } = newMerchant(await openUntilEnd(t, 'EventStoreDB'))
   const counts = () => logCalls.map((call) => [call, logCount(call)] as const)
   const before = new Map(counts())
@@ -145,10 +115,10 @@ t.test('costs two appends and no read on EventStoreDB', async (t) => {
   const body = { kind: 'deposit', amount: '100.00', hashed: '100.00' } as const
   await Promise.all(Array.from({ length: creates }, (_, n) => create({ ...body, referenceId: `counted-${n}` })))
   const added = Object.fromEntries(counts().map(([call, count]) => [call, count - before.get(call)!]))
-  t.strictSame(added, { append: creates * 2, read_stream: 0, read_all: 0, subscribe: 0, ack: 0 })
+  t.strictSame(added, { append: creates * 3, read_stream: 0, read_all: 0, subscribe: 0, ack: 0 })
 })
 
-t.test('appends one claim of the hashed texts for a create, and no hashCode', async (t) => {
+t.test('appends one event for a create, which names its hashed texts by digests, and no hashCode', async (t) => {
   for (const engine of ['embedded', 'EventStoreDB'] as const) {
     const store = await openUntilEnd(t, engine)
     const { merchantId, create } = newMerchant(store)
@@ -160,23 +130,21 @@ t.test('appends one claim of the hashed texts for a create, and no hashCode', as
     for (const [body, amountTexts] of creates) {
       const { referenceId } = body
       t.match(await create({ kind: 'deposit', amount: '100', ...body }), isNew)
-      const claims = await store.readStream(claimStreamOf(merchantId, `100${referenceId}`))
-      const claim = { merchantId, kind: 'deposit', referenceId, amountTexts, at: clock() }
+      const [created] = await store.readStream(transferStream(trackingIdOf(merchantId, 'deposit', referenceId)))
       t.strictSame(
-        claims.map(({ data }) => data),
-        [claim],
+        created?.metadata.$reserves,
+        amountTexts.map((text) => keyOf(merchantId, text + referenceId)),
       )
     }
-    t.equal(await countEvents(store), 6)
     const { events } = await store.readAll({ maxCount: 100 })
+    t.equal(events.length, creates.length)
     const texts = JSON.stringify(events, (_, value) => (typeof value === 'bigint' ? String(value) : value))
     t.notOk(texts.includes(hashCode('sk_one', '100', 'a')), 'no event contains a hashCode')
-    const created = events.filter(({ type }) => type === 'DepositCreated')
-    t.equal(created.at(-1)?.data.hashId, hashIdOf(merchantId, hashCode('sk_one', '100.00', 'c')))
+    t.equal(events.at(-1)?.data.hashId, hashIdOf(merchantId, hashCode('sk_one', '100.00', 'c')))
   }
 })
 
-t.test('makes two appends and no read for a create on EventStoreDB, and reads only after a conflict', async (t) => {
+t.test('reads only after a conflict on EventStoreDB', async (t) => {
   const { store: served, url, stop } = await serve({ directory: tempDirectory(t) })
   const store = openEventStoreDb({ url })
   t.teardown(async () => {
@@ -192,12 +160,10 @@ t.test('makes two appends and no read for a create on EventStoreDB, and reads on
   const calls = () => [appends().length, streamReads().length + logReads().length]
   for (const referenceId of ['r', '0', '10', randomUUID()]) {
     t.match(await send(referenceId), isNew)
-    t.strictSame(calls(), [2, 0], referenceId)
+    t.strictSame(calls(), [3, 0], referenceId)
   }
   t.match(await send('r'), isRepeat)
-  t.strictSame(calls(), [1, 2], 'a repeat')
-  t.match(await send('00'), isNew)
-  t.strictSame(calls(), [3, 2], 'a create whose stream of claims exists')
+  t.strictSame(calls(), [3, 4], 'a repeat: its two texts, its transfer, and the keys that its creation names')
 })
 
 for (const engine of ['embedded', 'EventStoreDB'] as const) {
@@ -215,9 +181,7 @@ for (const engine of ['embedded', 'EventStoreDB'] as const) {
           t.strictSame(await create(body), { ...first, changed: false })
           t.equal(await countEvents(store), before)
           t.match(await create({ ...body, amount: '101' }), isConflict, 'a different amount is a conflict')
-          // On EventStoreDB, the claim precedes the append that detects the conflict.
-          const claims = engine === 'embedded' ? 0 : 1
-          t.equal(await countEvents(store), before + claims)
+          t.equal(await countEvents(store), before)
         }
       }
     })
@@ -297,20 +261,6 @@ for (const engine of ['embedded', 'EventStoreDB'] as const) {
       }
     })
 
-    t.test('keeps hashes unique in a stream with many unrelated claims, also in concurrent creates', async (t) => {
-      const { merchantId, create } = newMerchant(store)
-      const many = Array.from({ length: 12 }, (_, zeros) => `${'0'.repeat(zeros)}7r`)
-      const send = (kind: TransferKind, referenceId: string) =>
-        create({ kind, amount: '3', referenceId, hashed: '3.00', secret: `sk_${kind}` })
-      const results = await Promise.all(many.flatMap((referenceId) => kinds.map((kind) => send(kind, referenceId))))
-      for (const pair of results.filter((_, index) => index % 2 === 0).map((each, n) => [each, results[2 * n + 1]])) {
-        t.equal(pair.filter((each) => each?.accepted).length, 1, 'one of the two kinds')
-      }
-      t.equal((await store.readStream(claimStreamOf(merchantId, '37r'))).length, many.length)
-      t.match(await create({ kind: 'deposit', amount: '30', referenceId: '07r', hashed: '30' }), isReused)
-      t.match(await create({ kind: 'deposit', amount: '30', referenceId: '.07r', hashed: '30' }), isNew)
-    })
-
     t.test('never accepts two different requests with the same hash, in any sequence', async () => {
       const manyCreates = fc.array(anyCreate, { minLength: 2, maxLength: 25 })
       await fc.assert(
@@ -355,76 +305,103 @@ for (const engine of ['embedded', 'EventStoreDB'] as const) {
   })
 }
 
+/** Moves a log to a different engine. */
+const moves = {
+  'in the same directory': async (t: Test, { directory }: SourceLog, to: Engine) => openUntilEnd(t, to, directory),
+  'by a copy': async (t: Test, { store }: SourceLog, to: Engine) => {
+    const target = await openUntilEnd(t, to)
+    await copyLog({ source: store, target, signal: new AbortController().signal, onProgress: () => {} })
+    return target
+  },
+}
+type SourceLog = { readonly store: EventStore; readonly directory: string }
+
 for (const [from, to] of [
   ['embedded', 'EventStoreDB'],
   ['EventStoreDB', 'embedded'],
 ] as const) {
-  t.test(`a log that was created on ${from} keeps its hashes on ${to}`, async (t) => {
-    const directory = tempDirectory(t)
-    const source = await open(from, directory)
-    const merchantId = randomUUID()
-    const created = ['1', '1.00', undefined].map((hashed, index) => {
-      return { kind: 'deposit', amount: '1.00', referenceId: `${index}23`, ...(hashed && { hashed }) } as const
-    })
-    for (const each of created) t.match(await newMerchant(source.store, merchantId).create(each), isNew)
-    await source.close()
-    const target = await open(to, directory)
-    t.teardown(target.close)
-    const { create } = newMerchant(target.store, merchantId)
-    const before = await countEvents(target.store)
-    for (const { referenceId, ...rest } of created) {
-      for (const secret of ['sk_one', 'sk_two']) {
-        const forged = { kind: 'withdrawal', amount: '1', referenceId, hashed: '1', secret } as const
-        t.match(await create(forged), isReused)
-        const shifted = { amount: `1${referenceId[0]}`, referenceId: '23', hashed: `1${referenceId[0]}` } as const
-        t.match(await create({ ...forged, ...shifted }), isReused)
-        t.match(await create({ ...rest, referenceId, secret }), isRepeat)
+  for (const [how, move] of Object.entries(moves)) {
+    t.test(`a log that was created on ${from} keeps its hashes on ${to}, moved ${how}`, async (t) => {
+      const directory = tempDirectory(t)
+      const source = { store: await openUntilEnd(t, from, directory), directory }
+      const merchantId = randomUUID()
+      const created = ['1', '1.00', undefined].map((hashed, index) => {
+        return { kind: 'deposit', amount: '1.00', referenceId: `${index}23`, ...(hashed && { hashed }) } as const
+      })
+      const before = newMerchant(source.store, merchantId)
+      for (const each of created) t.match(await before.create(each), isNew)
+      t.match(await before.create({ ...created[0]!, hashed: '1.0' }), isRepeat)
+      const target = await move(t, source, to)
+      const { create } = newMerchant(target, merchantId)
+      const events = await countEvents(target)
+      for (const { referenceId, ...rest } of created) {
+        for (const secret of ['sk_one', 'sk_two']) {
+          const forged = { kind: 'withdrawal', amount: '1', referenceId, hashed: '1', secret } as const
+          t.match(await create(forged), isReused)
+          const shifted = { amount: `1${referenceId[0]}`, referenceId: '23', hashed: `1${referenceId[0]}` } as const
+          t.match(await create({ ...forged, ...shifted }), isReused)
+          t.match(await create({ ...rest, referenceId, secret }), isRepeat)
+        }
       }
-    }
-    t.equal(await countEvents(target.store), before, 'no event is appended')
-    t.match(await create({ kind: 'withdrawal', amount: '2', referenceId: '023', hashed: '2' }), isNew)
+      const ofRepeat = { kind: 'withdrawal', amount: '1', referenceId: '.0023', hashed: '1' } as const
+      t.match(await create(ofRepeat), isReused, 'the text of the repeat with 1.0')
+      t.equal(await countEvents(target), events, 'no event is appended')
+      t.match(await create({ kind: 'withdrawal', amount: '2', referenceId: '023', hashed: '2' }), isNew)
+    })
+  }
+}
+
+for (const engine of ['embedded', 'EventStoreDB'] as const) {
+  t.test(`a repeat in a new form of the amount reserves its text once, on ${engine}`, async (t) => {
+    const store = await openUntilEnd(t, engine)
+    const { merchantId, create } = newMerchant(store)
+    const body = { kind: 'deposit', amount: '100', referenceId: 'r' } as const
+    t.match(await create({ ...body, hashed: '100' }), isNew)
+    for (const hashed of ['100.00', '100.00', '100', '100.0', '100.00'])
+      t.match(await create({ ...body, hashed }), isRepeat)
+    const { events } = await store.readAll({ maxCount: 100 })
+    t.strictSame(
+      events.map(({ type, data }) => [type, data.amountTexts]),
+      [
+        ['DepositCreated', undefined],
+        ['HashCodeSeen', ['100.00']],
+        ['HashCodeSeen', ['100.0']],
+      ],
+    )
+    const keys = events.slice(1).map(({ metadata }) => [metadata.$reserves, metadata.$reservedFor])
+    const owner = transferStream(trackingIdOf(merchantId, 'deposit', 'r'))
+    t.strictSame(keys, [
+      [[keyOf(merchantId, '100.00r')], owner],
+      [[keyOf(merchantId, '100.0r')], owner],
+    ])
+    t.match(await create({ kind: 'deposit', amount: '10', referenceId: '0.0r' }), isReused)
   })
 }
 
-/** Throws before the append of the transfer, like a crash after the claim. */
-function crashBeforeCreation(store: EventStore): EventStore {
-  return {
-    ...store,
-    async appendInOrder(appends) {
-      await store.appendInOrder(appends.filter(({ stream }) => !stream.startsWith('transfer-')))
-      throw new Error('crashed')
-    },
-  }
-}
-
-t.test('completes a create that crashed after its claim, also with a different secret or spelling', async (t) => {
-  const store = await openUntilEnd(t, 'EventStoreDB')
-  for (const hashed of ['100.00', '100', '100.0']) {
-    const merchantId = randomUUID()
-    const body = { kind: 'withdrawal', amount: '100', referenceId: 'r', hashed: '100.00' } as const
-    await t.rejects(newMerchant(crashBeforeCreation(store), merchantId).create(body), /crashed/)
-    const { create } = newMerchant(store, merchantId)
-    t.match(await create({ kind: 'deposit', amount: '100', referenceId: 'r' }), isReused)
-    const repeats = [body, { ...body, secret: 'sk_two', hashed }]
-    t.match(await create(repeats[1]!), isNew)
-    for (const repeat of repeats) t.match(await create(repeat), isRepeat)
-    const claims = await store.readStream(claimStreamOf(merchantId, '100r'))
-    const texts = claims.map(({ data }) => data.amountTexts)
-    t.strictSame(texts, hashed === '100.0' ? [['100', '100.00'], ['100.0']] : [['100', '100.00']])
-  }
-})
-
-t.test('stops one create at an unreadable claim until the event is skipped', async (t) => {
-  const log = await openUntilEnd(t, 'EventStoreDB')
-  const merchantId = randomUUID()
-  const body = { kind: 'deposit', amount: '100', referenceId: 'r' } as const
-  const stream = claimStreamOf(merchantId, '100r')
-  await log.append(stream, 'no_stream', [{ id: randomUUID(), type: 'Foreign', data: {}, metadata: {} }])
-  const onLog = () => newMerchant(skipEvents(log), merchantId)
-  await t.rejects(onLog().create(body), { name: 'UnreadableEventError' })
-  t.match(await onLog().create({ ...body, referenceId: 'other' }), isNew)
-  await skipEvent({ store: skipEvents(log), clock }, { stream, revision: 0, reason: 'a test' }, context)
-  t.match(await onLog().create(body), isNew)
-  t.match(await onLog().create(body), isRepeat)
-  t.equal((await log.readStream(stream)).length, 2)
-})
+t.test(
+  'completes a create that was lost after its keys were reserved, also with a different secret or form',
+  async (t) => {
+    const { store: served, url, stop } = await serve({ directory: tempDirectory(t) })
+    const store = openEventStoreDb({ url })
+    t.teardown(async () => {
+      await store.close()
+      await stop()
+    })
+    for (const hashed of ['100.00', '100', '100.0']) {
+      const merchantId = randomUUID()
+      const body = { kind: 'withdrawal', amount: '100', referenceId: 'r', hashed: '100.00' } as const
+      const { create } = newMerchant(store, merchantId)
+      const { append } = served
+      served.append = (stream, ...rest) => {
+        if (stream.startsWith('transfer-')) return Promise.reject(new StoreUnavailableError('lost'))
+        return append.call(served, stream, ...rest)
+      }
+      await t.rejects(create(body), { name: 'StoreUnavailableError' })
+      served.append = append
+      t.match(await create({ kind: 'deposit', amount: '100', referenceId: 'r' }), isReused)
+      const repeats = [body, { ...body, secret: 'sk_two', hashed }]
+      t.match(await create(repeats[1]!), isNew)
+      for (const repeat of repeats) t.match(await create(repeat), isRepeat)
+    }
+  },
+)

@@ -120,7 +120,8 @@ t.test('skips, one at a time, events that no longer fit because their creation i
   await commandsOn(otherLog).act(trackingId, { type: 'Cancel', message: null }, context)
   const stream = transferStream(trackingId)
   const [created, cancelled] = await otherLog.readStream(stream)
-  await log.append(stream, 'no_stream', [{ ...created!, data: { ...created!.data, amountMinor: '-1' } }])
+  const damaged = { ...created!, data: { ...created!.data, amountMinor: '-1' }, metadata: {} }
+  await log.append(stream, 'no_stream', [damaged])
   await log.append(stream, 0, [cancelled!])
   const store = skipEvents(log)
   t.match(await decide(store, stream, 1), { accepted: false }, 'rejects the second event before the first is skipped')

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
 import {
+  type Append,
   AppendTooLargeError,
   comparePositions,
   type EventLog,
@@ -119,6 +120,7 @@ export function eventStoreContract(t: Test, { name, open }: Adapter): void {
     t.teardown(() => store.close())
     appendRules(t, store)
     idempotencyRules(t, store)
+    reservationRules(t, store)
     limitRules(t, store)
     readRules(t, store)
     readAllRules(t, store)
@@ -426,6 +428,101 @@ function idempotencyRules(t: Test, store: EventStore): void {
     t.same(await store.append(stream, 'no_stream', letters.events('a')), first)
     t.equal((await store.readStream(stream)).length, 1)
   })
+}
+
+function reservationRules(t: Test, store: EventStore): void {
+  const reserving = (stream: string, reserves: readonly string[], reservedFor?: string): Append => ({
+    ...{ stream, reserves, reservedFor },
+    expectedRevision: 'no_stream',
+    events: [{ id: randomUUID(), type: 'T', data: {}, metadata: { by: 'contract' } }],
+  })
+  const exists = async (stream: string) => (await store.readStream(stream)).length > 0
+  const isReserved = { name: 'KeyReservedError' }
+  const newKey = () => `key ${randomUUID()}`
+
+  t.test('a key belongs to the first stream that reserves it, and nothing of another append is stored', async (t) => {
+    const [x, y, key, other] = [newStream(), newStream(), newKey(), newKey()]
+    await store.appendInOrder([reserving(x, [other, key])])
+    await t.rejects(store.appendInOrder([reserving(y, [newKey(), key])]), { ...isReserved, stream: y })
+    t.notOk(await exists(y))
+    const [event] = await store.readStream(x)
+    t.strictSame(event?.metadata, { by: 'contract', $reserves: [other, key] })
+    await store.appendInOrder([reserving(newStream(), [key.toUpperCase(), `${key} `, x])])
+    await store.append(key, 'no_stream', new Letters().events('a'))
+  })
+
+  t.test('the owner of a key can reserve it again, also for the same events', async (t) => {
+    const [x, owner, key] = [newStream(), newStream(), newKey()]
+    const first = reserving(x, [key], owner)
+    const [appended] = await store.appendInOrder([first])
+    t.same(await store.appendInOrder([first]), [appended])
+    await store.appendInOrder([reserving(owner, [key])])
+    await store.appendInOrder([reserving(newStream(), [key], owner)])
+    await t.rejects(store.appendInOrder([reserving(newStream(), [key], x)]), isReserved)
+    const [event] = await store.readStream(x)
+    t.strictSame(event?.metadata, { by: 'contract', $reserves: [key], $reservedFor: owner })
+  })
+
+  t.test('one of twenty simultaneous appends with the same key succeeds', async (t) => {
+    const keys = Array.from({ length: 5 }, newKey)
+    const streams = keys.flatMap((key) => Array.from({ length: 20 }, () => [newStream(), key] as const))
+    const results = await Promise.allSettled(
+      streams.map(([stream, key]) => store.appendInOrder([reserving(stream, [key])])),
+    )
+    const stored = await Promise.all(streams.map(([stream]) => exists(stream)))
+    t.strictSame(
+      results.map(({ status }) => status === 'fulfilled'),
+      stored,
+    )
+    for (const key of keys) t.equal(streams.filter(([, of], n) => of === key && stored[n]).length, 1)
+  })
+
+  t.test('a rejected key stops appends in order', async (t) => {
+    const [x, y, z, key] = [newStream(), newStream(), newStream(), newKey()]
+    const appends = [reserving(x, [key]), reserving(y, [key]), reserving(z, [newKey()])]
+    await t.rejects(store.appendInOrder(appends), { ...isReserved, stream: y })
+    t.strictSame(await Promise.all([x, y, z].map(exists)), [true, false, false])
+  })
+
+  t.test('pipelined appends reserve their keys', async (t) => {
+    const keys = Array.from({ length: 50 }, newKey)
+    const appends = keys.map((key) => reserving(newStream(), [key]))
+    for (let run = 0; run < 2; run++) t.equal((await store.appendInOrder(appends, { pipelined: true })).length, 50)
+    await t.rejects(store.appendInOrder([reserving(newStream(), [keys[49]!])]), isReserved)
+  })
+
+  t.test('a serialized event names its keys itself', async (t) => {
+    const [x, key] = [newStream(), newKey()]
+    const metadata = JSON.stringify({ $reserves: [key], by: 'contract' })
+    const append = { ...reserving(x, [key]), events: [{ id: randomUUID(), type: 'T', data: '{}', metadata }] }
+    await store.appendInOrder([append as unknown as Append])
+    await t.rejects(store.appendInOrder([reserving(newStream(), [key])]), isReserved)
+    t.equal((await store.readStream(x))[0]?.text?.includes(metadata), true)
+  })
+
+  const [named, event] = [{ $reserves: ['k'] }, { id: randomUUID(), type: 'T', data: {}, metadata: {} }]
+  const invalid: readonly (readonly [why: string, changes: object])[] = [
+    ['an append to an existing stream', { expectedRevision: 0 }],
+    ['an append without a revision', { expectedRevision: 'any' }],
+    ['an append without events', { events: [] }],
+    ['an empty key', { reserves: [''] }],
+    ['a key with a lone surrogate', { reserves: ['a\ud800'] }],
+    ['an owner without a name', { reservedFor: '' }],
+    ['too many keys', { reserves: Array.from({ length: 17 }, newKey) }],
+    ['a serialized event that does not name the keys', { events: [{ ...event, data: '{}', metadata: '{}' }] }],
+    [
+      'an event that names keys without reserving them',
+      { reserves: undefined, events: [{ ...event, metadata: named }] },
+    ],
+  ]
+  for (const [why, changes] of invalid) {
+    t.test(`rejects ${why}`, async (t) => {
+      const stream = newStream()
+      const append = { ...reserving(stream, [newKey()]), ...changes } as Append
+      await t.rejects(store.appendInOrder([append]), { name: 'TypeError' })
+      t.notOk(await exists(stream))
+    })
+  }
 }
 
 function limitRules(t: Test, store: EventStore): void {

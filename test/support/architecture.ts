@@ -32,7 +32,7 @@ export const areas: Areas = {
   // The port and the codec.
   'event-store': { areas: ['kernel', 'domain'], packages: [eventLog] },
   'event-store/eventstoredb': {
-    areas: ['event-store'],
+    areas: ['domain', 'event-store'],
     packages: ['@eventstore/db-client', '@grpc/grpc-js'],
   },
   'read-models': { areas: ['kernel', 'domain'], packages: [] },

@@ -1,6 +1,9 @@
 /** The types and errors of an event log. Their semantics follow EventStoreDB. */
 
+import { reservesMember } from './file/reserved-keys.js'
+
 export { damagedType } from './file/event-body.js'
+export { reservationIn } from './file/reserved-keys.js'
 
 /** The revision of a stream: the number of its last event, counted from 0, or `no_stream` if it has none. */
 export type StreamRevision = number | 'no_stream'
@@ -82,6 +85,14 @@ export interface Append<Event extends EventType = AnyEvent> {
   readonly stream: string
   readonly expectedRevision: ExpectedRevision
   readonly events: readonly (EventToAppend<Event> | SerializedEvent)[]
+  /**
+   * Keys of which each belongs to the first owner that reserves it, forever. Only an append that creates its stream can reserve keys. Its
+   * first event names them in its metadata, as {@link withReservedKeys} does. If strangers choose your keys, reserve digests of them: keys
+   * with the same hash of 48 bits are slow.
+   */
+  readonly reserves?: readonly string[] | undefined
+  /** The owner of the keys, who can reserve them again. Defaults to the stream. */
+  readonly reservedFor?: string | undefined
 }
 
 export interface AppendResult {
@@ -307,7 +318,7 @@ export interface EventLog<Event extends EventType = AnyEvent> {
   /**
    * Executes appends sequentially and stops at the first rejected one, whose error it throws; the earlier ones remain. The appends
    * take one round trip if the engine allows it, and are not atomic across streams. An append without events only checks the
-   * expected revision. With `pipelined`, an engine that needs a round trip per append does not wait between them, so appends after
+   * expected revision. Only these appends can reserve keys. With `pipelined`, an engine that needs a round trip per append does not wait between them, so appends after
    * a rejected one may be stored too; the error follows when all have ended. Use it only if you read the stored events afterwards.
    */
   appendInOrder(
@@ -346,6 +357,14 @@ export class WrongExpectedRevisionError extends Error {
     readonly actual: StreamRevision,
   ) {
     super(`${stream}: expected revision ${expected}, but it is ${actual}`)
+  }
+}
+
+/** A key that the append reserves belongs to a different owner. Nothing of the append was stored. */
+export class KeyReservedError extends Error {
+  override readonly name = 'KeyReservedError'
+  constructor(readonly stream: string) {
+    super(`${stream}: a key is reserved already`)
   }
 }
 
@@ -394,6 +413,38 @@ export class GroupHeldElsewhereError extends Error {
 }
 
 export const maxAppendBytes = 1_048_576
+/** The maximum number of keys that an append reserves. */
+const maxReserved = 16
+
+/**
+ * Returns the append with its keys in the metadata of its first event, as `$reserves` and `$reservedFor`. Text of metadata must contain them.
+ * @throws TypeError if the append cannot reserve keys, or if its first event names keys that it does not reserve
+ */
+export function withReservedKeys<Reserving extends Append>(append: Reserving): Reserving {
+  const { stream, expectedRevision, events, reserves = [], reservedFor } = append
+  const [first, ...others] = events
+  const metadata = first?.metadata ?? {}
+  const areNamed = typeof metadata === 'string' ? metadata.includes(reservesMember) : '$reserves' in metadata
+  if (reserves.length === 0) {
+    if (areNamed) throw new TypeError(`${stream}: the first event names keys that the append does not reserve`)
+    return append
+  }
+  if (expectedRevision !== 'no_stream' || !first)
+    throw new TypeError(`${stream}: only an append that creates its stream can reserve keys`)
+  if (reserves.length > maxReserved || ![...reserves, reservedFor ?? stream].every(isWellFormed))
+    throw new TypeError(`${stream}: an append reserves at most ${maxReserved} keys of well-formed text`)
+  if (typeof metadata === 'string') {
+    if (!areNamed) throw new TypeError(`${stream}: the first event does not name the keys that the append reserves`)
+    return append
+  }
+  const named = { ...metadata, $reserves: reserves, ...(reservedFor !== undefined && { $reservedFor: reservedFor }) }
+  return { ...append, events: [{ ...first, metadata: named }, ...others] }
+}
+
+function isWellFormed(text: unknown): boolean {
+  return typeof text === 'string' && text !== '' && !loneSurrogate.test(text)
+}
+const loneSurrogate = /\p{Surrogate}/u
 
 /** Returns the stored text of an event with these JSON texts. */
 export function eventText(id: string, type: string, data: string, metadata: string): string {

@@ -2,7 +2,15 @@ import { randomUUID } from 'node:crypto'
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { openEventLog, readLogEnd, readLogRows, WrongExpectedRevisionError, writeLogRows } from '../src/event-log.js'
+import {
+  checkLogFile,
+  KeyReservedError,
+  openEventLog,
+  readLogEnd,
+  readLogRows,
+  WrongExpectedRevisionError,
+  writeLogRows,
+} from '../src/event-log.js'
 import { Database } from '../src/sqlite/sqlite.js'
 import { StreamStore } from '../src/stream-store.js'
 import { tempDirectory } from './support/temp-directory.js'
@@ -47,6 +55,35 @@ t.test('a log written from its rows has the same events at the same positions, a
   await after.append('stream-new', 'no_stream', [{ id: randomUUID(), type: 'T', data: {}, metadata: {} }])
   t.equal(readLogEnd(copy).position, end.position + 1)
   await Promise.all([before.close(), after.close()])
+})
+
+t.test('a log written from its rows has the same reserved keys, and a lost index is detected', async (t) => {
+  const directory = tempDirectory(t)
+  const log = await openEventLog({ directory, writerThread: false })
+  const reserve = (to: typeof log, stream: string, keys: readonly string[], reservedFor?: string) => {
+    const append = { stream, expectedRevision: 'no_stream', events: [{ type: 'T', data: {} }] } as const
+    return to.appendInOrder([{ ...append, reserves: keys, reservedFor }])
+  }
+  for (let n = 0; n < 30; n++) await reserve(log, `order-${n}`, [`invoice ${n}`, `ü ${n}`])
+  await reserve(log, 'late', ['invoice 30'], 'order-0')
+  await log.append('other', 'no_stream', [{ type: 'T', data: { $reserves: ['invoice 31'] } }])
+  await log.close()
+  const copy = join(directory, 'copy')
+  await writeLogRows(copy, readLogRows(directory, readLogEnd(directory).position))
+  for (const each of [directory, copy]) t.strictSame(checkLogFile(each, 'full'), [])
+
+  const copied = await openEventLog({ directory: copy, writerThread: false })
+  for (const key of ['invoice 0', 'ü 29', 'invoice 30'])
+    await t.rejects(reserve(copied, 'new', ['free', key]), new KeyReservedError('new'), key)
+  await reserve(copied, 'renewed', ['invoice 0', 'invoice 30'], 'order-0')
+  await reserve(copied, 'new', ['free', 'invoice 31'])
+  await copied.close()
+
+  const db = new Database(join(copy, 'events.db'))
+  db.exec('DELETE FROM stream_names WHERE stream = 7')
+  db.close()
+  t.strictSame(checkLogFile(copy, 'full'), ['A key that order-6 reserves has a different owner, or none.'])
+  t.strictSame(checkLogFile(copy, 'quick'), [])
 })
 
 t.test('an empty log ends at position 0 and is written as an empty log', async (t) => {

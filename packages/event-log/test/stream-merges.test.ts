@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
+import { eventText } from '../src/event-log-types.js'
+import { checkLogFile } from '../src/file/check-log-file.js'
 import { openForReading, prepareLog } from '../src/file/log-file.js'
 import { findStream, LogTransaction, mergedThroughKey, recentKeys, StreamNumbers } from '../src/file/log-transaction.js'
 import { streamHash } from '../src/file/stream-hash.js'
@@ -23,7 +26,11 @@ class Writer {
   append(names: readonly string[], ending: 'commit' | 'crash'): void {
     this.#db.exec('BEGIN IMMEDIATE')
     this.#transaction.begin(0)
-    for (const name of names) this.#transaction.write(name, undefined, 0, ['[]'])
+    for (const name of names) {
+      const reserved = { owner: name, keys: keysOf(name) }
+      if (this.#transaction.isReserved(reserved)) throw new Error(`a key of ${name} is reserved`)
+      this.#transaction.write(name, undefined, 0, [bodyOf(name)], reserved.keys)
+    }
     if (ending === 'commit') {
       this.#transaction.commit()
       return
@@ -40,10 +47,21 @@ class Writer {
     })()
   }
 
+  ownerOf(key: string): string | undefined {
+    return this.#db.transaction(() => {
+      this.#transaction.numbers.refresh()
+      return this.#transaction.numbers.ownerOf(key)
+    })()
+  }
+
   close(): void {
     this.#db.close()
   }
 }
+
+/** Every third stream reserves two keys. */
+const keysOf = (name: string) => (/[0369]$/.test(name) ? [`one of ${name}`, `two of ${name}`] : [])
+const bodyOf = (name: string) => eventText(randomUUID(), 'T', '{}', JSON.stringify({ $reserves: keysOf(name) }))
 
 /** Finds a stream like a program without support for recent names. */
 function findWithoutRecent(db: Database, name: string): unknown {
@@ -84,11 +102,21 @@ t.test('finds every stream after every commit, regardless of merges and crashes'
           ]
           if (found.some((one) => one !== number))
             throw new Error(`${name} has number ${number}, but ${found} was found`)
+          for (const key of keysOf(name)) {
+            const owners = writers.map((one) => one.ownerOf(key))
+            if (owners.some((owner) => owner !== name)) throw new Error(`${key} belongs to ${owners}`)
+            if (writers[0]!.find(key) !== undefined) throw new Error(`${key} is the name of a stream`)
+          }
         }
         if (fresh.youngCount > 10 * sizes.recentAt) throw new Error(`${fresh.youngCount} names are recent`)
         if (findStream(db, fresh, `transfer-${n}-none`) !== undefined) throw new Error('found a nonexistent stream')
+        const lost = ending === 'crash' ? keysOf(added[0]!) : [`one of transfer-${n}-none`]
+        if (lost.some((key) => writers.some((one) => one.ownerOf(key) !== undefined)))
+          throw new Error('found a key that nothing reserves')
       }
       for (const one of [...writers, db]) one.close()
+      const problems = checkLogFile(directory, 'full')
+      if (problems.length > 0) throw new Error(problems.join(' '))
     }),
     { numRuns: 6, endOnFailure: true },
   )

@@ -1,13 +1,19 @@
+import { hash as digest } from 'node:crypto'
 import { formatShortest } from '../../domain/money.js'
 import { hashStream, transferStream } from '../../domain/streams.js'
 import type { TransferState } from '../../domain/transfer/transfer.js'
 import type { CreateDeposit, CreateWithdrawal } from '../../domain/transfer/transfer-commands.js'
 import { transferDecider } from '../../domain/transfer/transfer-decider.js'
 import type { TransferEvent } from '../../domain/transfer/transfer-events.js'
-import { type EventData, encodeEvent } from '../../event-store/event-codec.js'
-import { type Append, type EventStore, WrongExpectedRevisionError } from '../../event-store/event-store.js'
+import { encodeEvent } from '../../event-store/event-codec.js'
+import {
+  type EventStore,
+  KeyReservedError,
+  reservationIn,
+  WrongExpectedRevisionError,
+} from '../../event-store/event-store.js'
 import { readEvent } from '../../event-store/read-event.js'
-import { type Folded, refuse } from '../../kernel/rules.js'
+import { refuse } from '../../kernel/rules.js'
 import {
   type CommandContext,
   type CommandResult,
@@ -15,15 +21,13 @@ import {
   handleCommand,
   type Loaded,
   loadStream,
-  oneAtATime,
-  retryOnConflict,
 } from '../handle-command.js'
-import { uuidV5 } from '../ids.js'
+import { derivedEventId, uuidV5 } from '../ids.js'
 
 /**
  * Ensures that a hashCode stands for exactly one kind, amount and referenceId of a merchant (docs/decisions/0017-hash-uniqueness.md). The
  * hashed text has no delimiter and names no kind: the hash of 1 with reference `23` is that of 12 with `3`, and of a withdrawal. A
- * referenceId is any printable text, so that 1 with `2.3` also has the hash of 12 with `.3`. Each request claims its texts,
+ * referenceId is any printable text, so that 1 with `2.3` also has the hash of 12 with `.3`. Each transfer reserves its texts,
  * `<amount text><referenceId>`, and not its hashes, because a rotation of the SecretKey changes every hash.
  */
 
@@ -33,15 +37,9 @@ export type CreateCommand = CreateDeposit | CreateWithdrawal
 export type RequestHash = { readonly hashCode: string; readonly amountText: string }
 const reused = refuse('conflict', 'hash-reused')
 
-/** The number of requests that wait while another one reads and extends the same stream of claims. */
-const maxWaiting = 1_000
-/** Otherwise requests that claim different texts in one stream would conflict with one another until they give up. */
-const claiming = oneAtATime(maxWaiting)
-
 /**
- * Creates the transfer unless a different one has claimed one of its hashed texts. A new request expects that neither its claims nor its
- * transfer exist, so it reads nothing; only a conflict reads both streams. EventStoreDB appends the claim first: if the transfer's append is
- * lost, a repeat of the request finds its own claim. A repeat appends nothing, unless it is the first in its form of the amount.
+ * Creates the transfer unless a different one has reserved one of its hashed texts. A new request expects that neither its texts nor its
+ * transfer exist, so it reads nothing; only a conflict reads. A repeat appends nothing, unless it is the first in its form of the amount.
  * @throws StoreUnavailableError, TooMuchContentionError, UnreadableEventError
  */
 export async function createWithUniqueHash(
@@ -50,45 +48,73 @@ export async function createWithUniqueHash(
   hash: RequestHash | undefined,
   context: CommandContext,
 ): Promise<CommandResult<TransferState, TransferEvent>> {
-  const request = hash ? { ...command, hashId: hashIdOf(command.merchantId, hash.hashCode) } : command
-  const { merchantId, referenceId, amountMinor, at } = request
-  const kind = request.type === 'CreateDeposit' ? 'deposit' : 'withdrawal'
-  const stream = transferStream(request.trackingId)
+  const { merchantId, referenceId, amountMinor, trackingId } = command
+  const request = hash ? { ...command, hashId: hashIdOf(merchantId, hash.hashCode) } : command
   // Callbacks are hashed with the shortest form.
-  const amountTexts = [...new Set([formatShortest(amountMinor), ...(hash ? [hash.amountText] : [])])]
-  const claims = claimsOf({ kind, referenceId, amountTexts })
-  const claimStream = claimStreamOf(merchantId, amountTexts[0]! + referenceId)
-
-  const attempt = async (claimed: Loaded<Claimed>, own: Loaded<TransferState>) => {
-    const { state, revision } = claimed
-    if (state === 'reused') return { ...reused, state: own.state }
-    const unclaimed = amountTexts.filter((text) => !state.includes(text))
-    const create = (first?: readonly Append[]) =>
-      handleCommand(store, transferDecider, stream, request, context, { loaded: own, first })
-    if (unclaimed.length === 0) return create()
-    const data = { merchantId, kind, referenceId, amountTexts: unclaimed, at } as const
-    const claim = { type: 'HashCodeSeen', data } as const
-    const first = [{ stream: claimStream, expectedRevision: revision, events: [encodeEvent(claim, context)] }]
-    const result = await create(first)
-    // A repeat in a new form was accepted, so its hash is known, and must not create a different transfer later.
-    if (result.accepted && result.events.length === 0) await store.appendInOrder(first)
-    return result
-  }
+  const shortest = formatShortest(amountMinor)
+  const amountTexts = hash && hash.amountText !== shortest ? [shortest, hash.amountText] : [shortest]
+  const reserves = amountTexts.map((amountText) => keyOf(merchantId, amountText + referenceId))
+  const stream = transferStream(trackingId)
+  const handle = (loaded: Loaded<TransferState>) =>
+    handleCommand(store, transferDecider, stream, request, context, { loaded, reserves })
+  let result: CommandResult<TransferState, TransferEvent>
   try {
-    return await attempt(emptyStream(claims), emptyStream(transferDecider))
+    result = await handle(emptyStream(transferDecider))
   } catch (error) {
-    if (!(error instanceof WrongExpectedRevisionError)) throw error
+    if (!(error instanceof KeyReservedError)) throw error
+    // EventStoreDB reserves keys before it looks at the stream, so a rejected create can have the keys of a transfer that moved there.
+    const own = await loadStream(store, transferDecider, stream)
+    if (own.revision === 'no_stream') return { ...reused, state: own.state }
+    result = await handle(own)
   }
-  return claiming.run(claimStream, () =>
-    retryOnConflict(claimStream, async () => {
-      const [claimed, own] = await Promise.all([
-        loadStream(store, claims, claimStream),
-        loadStream(store, transferDecider, stream),
-      ])
-      return attempt(claimed, own)
-    }),
-  )
+  const isNewStream = result.accepted && result.events.length > 0 && result.revision === result.events.length - 1
+  if (!result.accepted || isNewStream) return result
+  const [first] = await store.readStream(stream, { maxCount: 1 })
+  const { reserves: reserved = [] } = first ? reservationIn(first.metadata) : {}
+  for (const [n, amountText] of amountTexts.entries()) {
+    if (reserved.includes(reserves[n]!) || (await reserveLater(store, command, amountText, context))) continue
+    return { ...reused, state: result.state }
+  }
+  return result
 }
+
+/**
+ * Reserves a text for a transfer whose first event does not name it: a repeat has a new form of the amount, or that event was skipped and the
+ * transfer created again. The hash was accepted, so it must not create a different transfer later. Returns false if a different transfer has
+ * the text. @throws StoreUnavailableError
+ */
+async function reserveLater(
+  store: EventStore,
+  command: CreateCommand,
+  amountText: string,
+  context: CommandContext,
+): Promise<boolean> {
+  const { merchantId, referenceId, trackingId, at } = command
+  const stream = transferStream(trackingId)
+  const text = amountText + referenceId
+  const key = keyOf(merchantId, text)
+  const kind = command.type === 'CreateDeposit' ? 'deposit' : 'withdrawal'
+  const data = { merchantId, kind, referenceId, amountTexts: [amountText], at } as const
+  const event = encodeEvent({ type: 'HashCodeSeen', data }, context, derivedEventId(trackingId, text))
+  const append = {
+    stream: hashStream(uuidV5(text, merchantId)),
+    expectedRevision: 'no_stream',
+    events: [event],
+  } as const
+  try {
+    await store.appendInOrder([{ ...append, reserves: [key], reservedFor: stream }])
+    return true
+  } catch (error) {
+    if (error instanceof KeyReservedError || error instanceof WrongExpectedRevisionError) return false
+    throw error
+  }
+}
+
+/** Returns the key of a hashed text: 132 bits of a digest. A merchant's id has a fixed length, so no two pairs have the same input. */
+export function keyOf(merchantId: string, text: string): string {
+  return digest('sha256', merchantId + text, 'base64url').slice(0, keyLength)
+}
+const keyLength = 22
 
 /** Returns whether the transfer was created by a request with this hashCode. @throws StoreUnavailableError, UnreadableEventError */
 export async function wasCreatedWithHash(
@@ -110,31 +136,4 @@ async function creationHashId(store: EventStore, trackingId: string): Promise<st
 /** Returns the digest that a creation records in place of the hashCode, so that no event contains a hashCode. */
 export function hashIdOf(merchantId: string, hashCode: string): string {
   return uuidV5(`hashCode:${hashCode.toUpperCase()}`, merchantId)
-}
-
-/**
- * Returns the stream of all claims that can include the text. It is named by the text without the points and zeros in its leading run of
- * digits and points. An amount consists of digits and points, so the run starts with it, regardless of how a text is split. Spellings of
- * one amount differ only in a point and in zeros. So both texts of a request have one stream, as have any two requests that share a text.
- */
-export function claimStreamOf(merchantId: string, text: string): string {
-  const key = text.replace(/^[\d.]+/, (run) => run.replaceAll(/[.0]/g, ''))
-  return hashStream(uuidV5(`texts:${key}`, merchantId))
-}
-
-type Claim = { readonly type: 'HashCodeSeen'; readonly data: EventData<'HashCodeSeen'> }
-/** The amount texts that a request has claimed, or `reused` if a different one has claimed one of its texts. */
-type Claimed = readonly string[] | 'reused'
-
-/** Folds the claims of a request, because its stream can hold many others. A text belongs to the first claim forever. */
-function claimsOf(request: Pick<Claim['data'], 'kind' | 'referenceId' | 'amountTexts'>): Folded<Claimed, Claim> {
-  const texts = request.amountTexts.map((amountText) => amountText + request.referenceId)
-  return {
-    initialState: [],
-    evolve(claimed, { data: { kind, referenceId, amountTexts } }) {
-      if (claimed === 'reused') return claimed
-      if (kind === request.kind && referenceId === request.referenceId) return [...claimed, ...amountTexts]
-      return amountTexts.some((amountText) => texts.includes(amountText + referenceId)) ? 'reused' : claimed
-    },
-  }
 }

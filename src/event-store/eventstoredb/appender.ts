@@ -3,6 +3,7 @@ import type { Status } from '@eventstore/db-client/generated/status_pb.js'
 import type { ClientDuplexStream } from '@grpc/grpc-js'
 import {
   AppendTooLargeError,
+  KeyReservedError,
   type Position,
   StoreUnavailableError,
   StreamDeletedError,
@@ -203,6 +204,8 @@ function refusal(error: Status, { stream, expectedRevision }: Pending): Error {
     case 'WrongExpectedVersion': {
       const detail = shared.WrongExpectedVersion.deserializeBinary(details?.getValue_asU8() ?? new Uint8Array())
       const actual = detail.hasCurrentStreamRevision() ? Number(detail.getCurrentStreamRevision()) : 'no_stream'
+      // Only `events serve-grpc` responds this, if the log has the keys of the first event in its own index.
+      if (actual === 'no_stream' && expectedRevision === 'no_stream') return new KeyReservedError(stream)
       return new WrongExpectedRevisionError(stream, expectedRevision, actual)
     }
     case 'MaximumAppendSizeExceeded':

@@ -8,6 +8,7 @@ import {
   type Position,
   type ReadAllOptions,
   type SubscribeToAllOptions,
+  withReservedKeys,
 } from '../event-store.js'
 import { countInLog } from '../log-counts.js'
 import { type Appended, Appender } from './appender.js'
@@ -23,6 +24,7 @@ import {
 } from './eventstoredb-reads.js'
 import { eventStoreDbPersistentSubscriptions } from './eventstoredb-subscriptions.js'
 import { parseConnectionUrl } from './eventstoredb-url.js'
+import { reserveKeys } from './reserved-keys.js'
 
 const defaultPageSize = 500
 /** A page costs two calls, so readers of the whole log read large ones. */
@@ -42,12 +44,19 @@ export function openEventStoreDb(options: { readonly url: string; readonly deadl
   }
   return {
     append: async (stream, expectedRevision, events) =>
-      resultOf(await appender.append({ stream, expectedRevision, events })),
+      resultOf(await appender.append(withReservedKeys({ stream, expectedRevision, events }))),
     /** Appends sequentially unless `pipelined` is set, because the server cannot stop at the first rejected append. */
     async appendInOrder(appends, { pipelined = false } = {}) {
-      if (pipelined) return Promise.all((await appender.appendAll(appends)).map(resultOf))
+      const named = appends.map(withReservedKeys)
+      if (pipelined) {
+        await Promise.all(named.map((append) => reserveKeys(append, connection, appender)))
+        return Promise.all((await appender.appendAll(named)).map(resultOf))
+      }
       const results: AppendResult[] = []
-      for (const append of appends) results.push(await resultOf(await appender.append(append)))
+      for (const append of named) {
+        await reserveKeys(append, connection, appender)
+        results.push(await resultOf(await appender.append(append)))
+      }
       return results
     },
     readStream: (stream, read) => readStream(connection, stream, read),

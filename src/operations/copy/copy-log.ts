@@ -5,10 +5,12 @@ import {
   type EventStore,
   endOfLog,
   formatPosition,
+  KeyReservedError,
   logPages,
   type Position,
   parsePosition,
   type RecordedEvent,
+  reservationIn,
   type StreamRevision,
   WrongExpectedRevisionError,
 } from '../../event-store/event-store.js'
@@ -129,11 +131,12 @@ async function append(target: EventStore, events: readonly RecordedEvent[]): Pro
     stream,
     expectedRevision: revision === 0 ? ('no_stream' as const) : revision - 1,
     events: [{ id, type, data, metadata }],
+    ...(revision === 0 && reservationIn(metadata)),
   }))
   try {
     return (await target.appendInOrder(appends, { pipelined: true })).at(-1)?.position
   } catch (error) {
-    if (!(error instanceof WrongExpectedRevisionError)) throw error
+    if (!(error instanceof WrongExpectedRevisionError || error instanceof KeyReservedError)) throw error
     throw new CopyRefusedError(
       `${error.message}. Either another program writes to the target, or the source no longer has the start of this stream`,
     )

@@ -1,5 +1,7 @@
 import { Database } from '../sqlite/sqlite.js'
 import { logSchema, messageOf, openForReading } from './log-file.js'
+import { StreamNumbers } from './log-transaction.js'
+import { reservedKeys, reservingEvents } from './reserved-keys.js'
 
 const maxProblems = 20
 
@@ -13,7 +15,8 @@ export function checkLogFile(directory: string, depth: 'full' | 'quick' | 'posit
   try {
     db = openForReading(directory)
     if (depth === 'positions') return startProblems(db)
-    return [...fileProblems(db, depth), ...schemaProblems(db), ...startProblems(db), ...countProblems(db)]
+    const problems = [...fileProblems(db, depth), ...schemaProblems(db), ...startProblems(db), ...countProblems(db)]
+    return depth === 'full' ? [...problems, ...db.transaction(keyProblems)(db)] : problems
   } catch (error) {
     return [`The database cannot be read: ${messageOf(error)}.`]
   } finally {
@@ -37,6 +40,22 @@ function schemaProblems(db: Database): string[] {
   const isExpected = JSON.stringify(db.prepare(select).raw().all()) === expected
   return isExpected ? [] : ['The tables, indexes or triggers of the database differ from those of an event log.']
 }
+
+/** Detects keys that the index does not find, so that they could be reserved a second time, or that were. In one transaction. */
+function keyProblems(db: Database): string[] {
+  const numbers = new StreamNumbers(db, true)
+  numbers.refresh()
+  const problems: string[] = []
+  const first = db.prepare<[], [name: string, metadata: string]>(reservingEvents).raw()
+  for (const [name, metadata] of first.iterate()) {
+    const { owner, keys } = reservedKeys(name, metadata) ?? nothingReserved
+    if (keys.every((key) => numbers.ownerOf(key) === owner)) continue
+    problems.push(`A key that ${name} reserves has a different owner, or none.`)
+    if (problems.length === maxProblems) break
+  }
+  return problems
+}
+const nothingReserved = { owner: '', keys: [] }
 
 /** Detects a row before position 1, which is part of its stream but not of the global order. */
 function startProblems(db: Database): string[] {

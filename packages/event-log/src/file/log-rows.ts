@@ -2,6 +2,7 @@ import { type Body, bodyOf, bytesOfBody } from './event-body.js'
 import { isTime, openForAppending, openForReading, prepareLog } from './log-file.js'
 import { BrokenLogError } from './log-location.js'
 import { RowInserter } from './log-transaction.js'
+import { nameOfKey, reservingEvents } from './reserved-keys.js'
 import { streamHash } from './stream-hash.js'
 import { tombstoneRevision } from './stream-metadata.js'
 
@@ -94,9 +95,12 @@ export async function writeLogRows(directory: string, rows: Iterable<LogRow> | A
     inserter.flush()
     // Otherwise every process that opens the log would hold the name of every stream in memory.
     db.function('stream_hash', (name) => streamHash(String(name)))
+    db.function('key_hash', (key) => streamHash(nameOfKey(String(key))))
     db.exec(`
-      INSERT INTO stream_names SELECT DISTINCT stream_hash(name) AS hash, stream
-        FROM events INDEXED BY events_by_stream WHERE revision IN (0, ${tombstoneRevision}) ORDER BY hash;
+      INSERT INTO stream_names SELECT stream_hash(name) AS hash, stream
+        FROM events INDEXED BY events_by_stream WHERE revision IN (0, ${tombstoneRevision})
+        UNION SELECT key_hash(value), stream FROM (${reservingEvents}), json_each(metadata, '$."$reserves"')
+        ORDER BY hash;
       UPDATE log_state SET indexed_through = (SELECT coalesce(max(stream), 0) FROM events);
       COMMIT`)
     return last

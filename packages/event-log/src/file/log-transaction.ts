@@ -1,5 +1,6 @@
 import type { Database, Statement } from '../sqlite/sqlite.js'
 import type { Body } from './event-body.js'
+import { KeyOwners, nameOfKey, type ReservedKeys, reservedKeys, reservingMetadata } from './reserved-keys.js'
 import { streamHash } from './stream-hash.js'
 import { tombstoneRevision } from './stream-metadata.js'
 
@@ -53,7 +54,7 @@ export const mergedThroughKey = 2 ** 49
  * there, when it is large, into the whole index ({@link StreamNameMerge}).
  */
 export class StreamNumbers {
-  /** The names of the streams after `#mergedThrough`, oldest first. */
+  /** The names of the streams after `#mergedThrough`, oldest first, and the keys that they reserve. */
   readonly #young = new Map<string, number>()
   #mergedThrough = 0
   #indexedThrough = 0
@@ -61,18 +62,21 @@ export class StreamNumbers {
   #last = 0
   readonly #byKey: Statement<[number], number>
   readonly #nameOf: Statement<[number], string>
-  readonly #younger: Statement<[number], [number, string]>
+  readonly #younger: Statement<[number], [number, string, metadata: string | null]>
+  readonly #owners: KeyOwners
   readonly #readState: Statement<[], [indexedThrough: number, mergedThrough: number | null]>
 
-  constructor(db: Database) {
+  /** @param withKeys whether the reserved keys are found too; only writers look for them */
+  constructor(db: Database, withKeys = false) {
+    this.#owners = new KeyOwners(db)
     this.#byKey = db.prepare<[number], number>('SELECT stream FROM stream_names WHERE hash = ?').pluck()
     this.#nameOf = db
       .prepare<[number], string>('SELECT name FROM events WHERE stream = ? ORDER BY revision LIMIT 1')
       .pluck()
     // The first event of a stream, or its tombstone, which may be its only event.
     this.#younger = db
-      .prepare<[number], [number, string]>(
-        `SELECT stream, name FROM events INDEXED BY events_by_stream
+      .prepare<[number], [number, string, string | null]>(
+        `SELECT stream, name, ${withKeys ? reservingMetadata : 'NULL'} FROM events INDEXED BY events_by_stream
          WHERE stream > ? AND revision IN (0, ${tombstoneRevision})`,
       )
       .raw()
@@ -106,11 +110,14 @@ export class StreamNumbers {
     const [indexedThrough, mergedThrough] = state
     this.markIndexed(indexedThrough)
     if (mergedThrough !== null) this.markMerged(mergedThrough)
-    for (const [number, name] of this.#younger.iterate(this.#last)) this.add(name, number)
+    for (const [number, name, metadata] of this.#younger.iterate(this.#last))
+      this.add(name, number, metadata === null ? [] : reservedKeys(name, metadata)?.keys)
   }
 
-  add(name: string, number: number): void {
+  /** @param keys The keys that the stream reserves. */
+  add(name: string, number: number, keys: readonly string[] = []): void {
     this.#young.set(name, number)
+    for (const key of keys) this.#young.set(nameOfKey(key), number)
     this.#last = number
   }
 
@@ -137,6 +144,26 @@ export class StreamNumbers {
     const hash = streamHash(name)
     // The order matters: a concurrent merge may move a recent name to the whole index, but never in the other direction.
     return this.#findAt(hash + recentKeys, name) ?? this.#findAt(hash, name)
+  }
+
+  /** Returns the owner of a reserved key. @param beforeRead Called before the events of streams are read. */
+  ownerOf(key: string, beforeRead?: () => void): string | undefined {
+    const streams = this.#streamsOf(nameOfKey(key))
+    if (streams.length > 0) beforeRead?.()
+    for (const stream of streams) {
+      const owner = this.#owners.ownerOf(key, stream)
+      if (owner !== undefined) return owner
+    }
+    return undefined
+  }
+
+  /** Returns the streams that this can be a name of, because its hash is theirs. */
+  #streamsOf(name: string): readonly number[] {
+    const young = this.#young.get(name)
+    if (young !== undefined) return [young]
+    if (this.#mergedThrough === 0) return none
+    const hash = streamHash(name)
+    return [...this.#byKey.all(hash + recentKeys), ...this.#byKey.all(hash)]
   }
 
   young(): Iterable<[name: string, stream: number]> {
@@ -277,6 +304,8 @@ class StreamNameMerge {
   }
 }
 
+const none: readonly number[] = []
+
 type EventRow = [position: number, stream: number, revision: number, recordedAtMs: number, name: string, body: Body]
 
 /** Runs one transaction at a time on a writer's connection. It never rolls back: after a failure, the connection is replaced. */
@@ -291,9 +320,10 @@ export class LogTransaction {
   readonly #lastPosition: Statement<[], number | null>
   readonly #commit: Statement<[]>
   #onMergeCommitted: (() => void) | undefined
+  readonly #flush = () => this.flush()
 
   constructor(db: Database, sizes?: MergeSizes) {
-    this.numbers = new StreamNumbers(db)
+    this.numbers = new StreamNumbers(db, true)
     this.#rows = new RowInserter(db, 'INSERT INTO events', 6)
     this.#merge = new StreamNameMerge(db, this.numbers, sizes)
     this.#lastPosition = db.prepare<[], number | null>('SELECT max(position) FROM events').pluck()
@@ -309,10 +339,24 @@ export class LogTransaction {
     this.#onMergeCommitted = this.#merge.step()
   }
 
-  /** Appends events to a stream and assigns a number to a new stream. Statements see the events after {@link flush}. */
-  write(name: string, number: number | undefined, firstRevision: number, bodies: readonly Body[]): void {
+  /** Returns whether one of the keys belongs to a different owner. */
+  isReserved({ keys, owner }: ReservedKeys): boolean {
+    return keys.some((key) => (this.numbers.ownerOf(key, this.#flush) ?? owner) !== owner)
+  }
+
+  /**
+   * Appends events to a stream and assigns a number to a new stream, which the keys then name too. Statements see the events after
+   * {@link flush}.
+   */
+  write(
+    name: string,
+    number: number | undefined,
+    firstRevision: number,
+    bodies: readonly Body[],
+    keys?: readonly string[],
+  ): void {
     if (bodies.length === 0) return
-    const stream = number ?? this.#addStream(name)
+    const stream = number ?? this.#addStream(name, keys)
     let { position } = this
     let revision = firstRevision
     for (const body of bodies) this.#rows.add(++position, stream, revision++, this.nowMs, name, body)
@@ -331,9 +375,9 @@ export class LogTransaction {
     return this.position
   }
 
-  #addStream(name: string): number {
+  #addStream(name: string, keys: readonly string[] | undefined): number {
     const number = this.numbers.last + 1
-    this.numbers.add(name, number)
+    this.numbers.add(name, number, keys)
     return number
   }
 }

@@ -1,7 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import { type Body, decodeBody, type EventContent, encodeBody, idOfBody, parseObject } from '../file/event-body.js'
+import {
+  type Body,
+  decodeBody,
+  type EventContent,
+  encodeBody,
+  idOfBody,
+  parseBody,
+  parseObject,
+} from '../file/event-body.js'
 import { BrokenLogError } from '../file/log-location.js'
 import type { LogTransaction, StreamNumbers } from '../file/log-transaction.js'
+import { type ReservedKeys, reservedKeys, reservesMember } from '../file/reserved-keys.js'
 import {
   isMetadataStream,
   metadataOfMetadata,
@@ -91,7 +100,10 @@ export class StreamOperations {
     const decision = decideAppend(expected, bodies.map(idOfBody), stream, this.storedIds(number, current))
     switch (decision.kind) {
       case 'write': {
-        this.#write(stream, current + 1, bodies)
+        const reserved = number === undefined ? reservedIn(name, bodies[0]) : undefined
+        // A client of the protocol knows no other rejection. It shows that the stream is as expected.
+        if (reserved && this.transaction.isReserved(reserved)) return [resultKind.rejected, current, 0]
+        this.#write(stream, current + 1, bodies, reserved?.keys)
         const { position } = this.transaction
         if (stream.isSoftDeleted) this.#recreate(stream)
         if (isMetadataStream(name)) this.#undelete(name.slice(2), bodies)
@@ -175,11 +187,22 @@ export class StreamOperations {
     return isSoftDeleted || revision < first || recordedAtMs < notBeforeMs ? 0 : position
   }
 
-  #write({ name, number }: LoadedStream, firstRevision: number, bodies: readonly Body[]): void {
+  #write(
+    { name, number }: LoadedStream,
+    firstRevision: number,
+    bodies: readonly Body[],
+    keys?: readonly string[],
+  ): void {
     // Look up the number again: an event that was just written may have created the stream.
-    this.transaction.write(name, number ?? this.#numbers.find(name), firstRevision, bodies)
+    this.transaction.write(name, number ?? this.#numbers.find(name), firstRevision, bodies, keys)
     this.transaction.flush()
   }
+}
+
+/** Returns the keys that the first event of a stream reserves. */
+function reservedIn(stream: string, body: Body | undefined): ReservedKeys | undefined {
+  if (typeof body !== 'string' || !body.includes(reservesMember)) return undefined
+  return reservedKeys(stream, parseBody(body)[3])
 }
 
 function jsonOf(event: EventContent | undefined): Record<string, unknown> {

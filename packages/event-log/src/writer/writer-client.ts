@@ -6,10 +6,12 @@ import {
   AppendTooLargeError,
   eventText,
   jsonText,
+  KeyReservedError,
   maxAppendBytes,
   StoreUnavailableError,
   StreamDeletedError,
   WrongExpectedRevisionError,
+  withReservedKeys,
 } from '../event-log-types.js'
 import { toPosition } from '../file/event-body.js'
 import {
@@ -243,6 +245,10 @@ function settleAppends(
       reject(new StreamDeletedError(stream))
       return
     }
+    if (results[at] === resultKind.reserved) {
+      reject(new KeyReservedError(stream))
+      return
+    }
     if (results[at] !== resultKind.appended) {
       const actual = revision === noRevision ? 'no_stream' : revision
       reject(new WrongExpectedRevisionError(stream, expectedRevision, actual))
@@ -288,20 +294,24 @@ function encodeUnit(appends: readonly Append[], batch: Batch): number {
 }
 
 function encodeAppend(append: Append, batch: Batch): number {
-  checkText('a stream name', append.stream)
-  batch.push(append.stream, encodeExpected(append.expectedRevision), append.events.length)
-  let size = append.stream.length
-  for (const event of append.events) {
+  const { stream, expectedRevision, events, reserves = noKeys, reservedFor = stream } = withReservedKeys(append)
+  checkText('a stream name', stream)
+  batch.push(stream, encodeExpected(expectedRevision), events.length, reserves.length)
+  let size = stream.length
+  for (const event of events) {
     const body = encodeEvent(event)
     batch.push(body)
     size += body.length + eventOverhead
   }
+  if (reserves.length > 0) batch.push(reservedFor, ...reserves)
   // A UTF-16 unit has at most three bytes in UTF-8, so count the bytes only if they could exceed the limit.
   if (size * 3 > maxAppendBytes) checkDataBytes(append)
   if (size > maxAppendSize)
     throw new AppendTooLargeError(`${append.stream}: larger than ${maxAppendSize} with metadata`)
   return size
 }
+
+const noKeys: readonly string[] = []
 
 function encodeEvent({ id = randomUUID(), type, data, metadata = '{}' }: Append['events'][number]): string {
   if (!uuid.test(id)) throw new TypeError('an event id must be a UUID in lower case')

@@ -6,6 +6,7 @@ import { idOfBody } from '../file/event-body.js'
 import { openForAppending } from '../file/log-file.js'
 import { BrokenLogError } from '../file/log-location.js'
 import { LogTransaction } from '../file/log-transaction.js'
+import type { ReservedKeys } from '../file/reserved-keys.js'
 import { tombstoneRevision } from '../file/stream-metadata.js'
 import type { Database, Statement } from '../sqlite/sqlite.js'
 import { StreamOperations } from './stream-operations.js'
@@ -94,6 +95,10 @@ class BatchReader {
     return value
   }
 
+  texts(count: number): readonly string[] {
+    return Array.from({ length: count }, () => this.text())
+  }
+
   number(): number {
     const value = this.next()
     if (typeof value !== 'number') throw new TypeError(`a batch has a ${typeof value} instead of a number`)
@@ -138,14 +143,22 @@ class BatchAppender {
       const name = reader.text()
       const expected = reader.number()
       const bodies: string[] = []
-      for (let events = reader.number(); events > 0; events--) bodies.push(reader.text())
+      const [events, keyCount] = [reader.number(), reader.number()]
+      for (let left = events; left > 0; left--) bodies.push(reader.text())
+      const reserved = keyCount > 0 ? { owner: reader.text(), keys: reader.texts(keyCount) } : undefined
       if (isRejected) results.push(resultKind.notTried, 0, 0)
-      else this.#append(name, expected, bodies, results)
+      else this.#append(name, expected, bodies, reserved, results)
       isRejected ||= results[results.length - resultLength] !== resultKind.appended
     }
   }
 
-  #append(name: string, expected: number, bodies: readonly string[], results: number[]): void {
+  #append(
+    name: string,
+    expected: number,
+    bodies: readonly string[],
+    reserved: ReservedKeys | undefined,
+    results: number[],
+  ): void {
     if (expected < noRevision) {
       this.#appendByState(name, expected, bodies, results)
       return
@@ -157,7 +170,11 @@ class BatchAppender {
       return
     }
     if (expected === current) {
-      this.transaction.write(name, number, current + 1, bodies)
+      if (reserved && this.transaction.isReserved(reserved)) {
+        results.push(resultKind.reserved, 0, 0)
+        return
+      }
+      this.transaction.write(name, number, current + 1, bodies, reserved?.keys)
       // EventStoreDB responds with 0, not -1, to an append of no events to a nonexistent stream.
       results.push(resultKind.appended, Math.max(0, current + bodies.length), this.transaction.position)
       return

@@ -9,7 +9,8 @@ import type { Body } from '../file/event-body.js'
 
 /**
  * A sequence of units. A unit is an operation, or the appends of one call: the number of appends; for each append the stream, the
- * expected revision ({@link encodeExpected}) and the number of events; and for each event its body, the JSON text of `[id, type, data, metadata]`.
+ * expected revision ({@link encodeExpected}), the number of events and the number of reserved keys; for each event its body, the JSON text
+ * of `[id, type, data, metadata]`; and with keys, their owner and each key.
  */
 export type Batch = (string | number | Operation)[]
 
@@ -50,8 +51,11 @@ export function decodeExpected(number: number): ExpectedRevision {
   return number === existingStream ? 'stream_exists' : number
 }
 
-/** The kind of a result. `deleted` means that the stream is tombstoned, or soft-deleted although it must exist. */
-export const resultKind = { appended: 0, rejected: 1, notTried: 2, deleted: 3 } as const
+/**
+ * The kind of a result. `deleted` means that the stream is tombstoned, or soft-deleted although it must exist. `reserved` means that a key
+ * belongs to a different owner.
+ */
+export const resultKind = { appended: 0, rejected: 1, notTried: 2, deleted: 3, reserved: 4 } as const
 
 /**
  * The result of an append or operation is three numbers: a {@link resultKind}, a revision and a position. For a rejected append, the
