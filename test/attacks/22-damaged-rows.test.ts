@@ -136,8 +136,10 @@ async function createHistory(t: Test) {
     if (n % 2 === 0) await service.transfers.act(trackingId, { type: 'SendToManualControl', message: 'look' }, context)
     await service.transfers.act(trackingId, { type: 'Complete' }, context)
   }
-  const { result } = await send(paths.native, createBody('native', secretKey))
-  const { trackingId } = result
+  const { result } = await send(paths.native, createBody('native', secretKey, {}, '100'))
+  const { trackingId, referenceId } = result
+  // A repeat in another form of the amount.
+  await send(paths.native, createBody('native', secretKey, { referenceId }, '100.00'))
   const login = await send(
     walletPaths.logIn,
     JSON.stringify({ trackingId, userName: account.email, password: '734219' }),

@@ -176,7 +176,8 @@ t.test('events of a traced create contain the trace and the correlation id, and 
   const [created] = await show(traced.trackingId)
   t.match(created?.metadata, { $correlationId: traced.requestId, $traceId: traceId, $spanId: /^[0-9a-f]{16}$/ })
   const [plain] = await show(unsampled.trackingId)
-  t.same(Object.keys(plain?.metadata ?? {}).sort(), ['$causationId', '$correlationId', 'actor', 'mac', 'schemaVersion'])
+  const names = ['$causationId', '$correlationId', '$reserves', 'actor', 'mac', 'schemaVersion']
+  t.same(Object.keys(plain?.metadata ?? {}).sort(), names)
 })
 
 t.test('does not load tracing if it is disabled', async (t) => {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { skipEvent } from '../../src/commands/skip-events.js'
 import { skippedEventsStream } from '../../src/domain/streams.js'
-import type { Position } from '../../src/event-store/event-store.js'
+import { type Position, reservationIn } from '../../src/event-store/event-store.js'
 import { skipEvents } from '../../src/event-store/read-event.js'
 import { allProjections, projectionNamed, UnknownProjectionError } from '../../src/projections/all-projections.js'
 import type { Projection } from '../../src/projections/projection.js'
@@ -305,7 +305,9 @@ t.test('read models are rebuilt for a log that was copied to other positions, an
   for (const { stream, revision, id, type, data, metadata } of log) {
     // An event of another stream before each event changes every position, and keeps all of them within the log.
     await store.append(`between-${id}`, 'no_stream', [{ id: randomUUID(), type: 'Between', data: {}, metadata: {} }])
-    await store.append(stream, revision === 0 ? 'no_stream' : revision - 1, [{ id, type, data, metadata }])
+    const expectedRevision = revision === 0 ? 'no_stream' : revision - 1
+    const events = [{ id, type, data, metadata }]
+    await store.appendInOrder([{ stream, expectedRevision, events, ...reservationIn(metadata) }])
   }
   const moved = { ...before, store }
   t.match(

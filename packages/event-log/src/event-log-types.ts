@@ -423,8 +423,8 @@ const maxReserved = 16
 export function withReservedKeys<Reserving extends Append>(append: Reserving): Reserving {
   const { stream, expectedRevision, events, reserves = [], reservedFor } = append
   const [first, ...others] = events
-  const metadata = first?.metadata ?? {}
-  const areNamed = typeof metadata === 'string' ? metadata.includes(reservesMember) : '$reserves' in metadata
+  const metadata = first?.metadata
+  const areNamed = typeof metadata === 'string' ? metadata.includes(reservesMember) : metadata?.$reserves !== undefined
   if (reserves.length === 0) {
     if (areNamed) throw new TypeError(`${stream}: the first event names keys that the append does not reserve`)
     return append

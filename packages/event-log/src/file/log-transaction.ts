@@ -1,6 +1,6 @@
 import type { Database, Statement } from '../sqlite/sqlite.js'
 import type { Body } from './event-body.js'
-import { KeyOwners, nameOfKey, type ReservedKeys, reservedKeys, reservingMetadata } from './reserved-keys.js'
+import { metadataText, nameOfKey, type ReservedKeys, reservedKeys, reservingMetadata } from './reserved-keys.js'
 import { streamHash } from './stream-hash.js'
 import { tombstoneRevision } from './stream-metadata.js'
 
@@ -63,16 +63,20 @@ export class StreamNumbers {
   readonly #byKey: Statement<[number], number>
   readonly #nameOf: Statement<[number], string>
   readonly #younger: Statement<[number], [number, string, metadata: string | null]>
-  readonly #owners: KeyOwners
+  readonly #firstEvent: Statement<[number], [name: string, metadata: string | null]>
   readonly #readState: Statement<[], [indexedThrough: number, mergedThrough: number | null]>
 
   /** @param withKeys whether the reserved keys are found too; only writers look for them */
   constructor(db: Database, withKeys = false) {
-    this.#owners = new KeyOwners(db)
     this.#byKey = db.prepare<[number], number>('SELECT stream FROM stream_names WHERE hash = ?').pluck()
     this.#nameOf = db
       .prepare<[number], string>('SELECT name FROM events WHERE stream = ? ORDER BY revision LIMIT 1')
       .pluck()
+    this.#firstEvent = db
+      .prepare<[number], [string, string | null]>(
+        `SELECT name, ${metadataText} FROM events WHERE stream = ? AND revision = 0`,
+      )
+      .raw()
     // The first event of a stream, or its tombstone, which may be its only event.
     this.#younger = db
       .prepare<[number], [number, string, string | null]>(
@@ -151,8 +155,11 @@ export class StreamNumbers {
     const streams = this.#streamsOf(nameOfKey(key))
     if (streams.length > 0) beforeRead?.()
     for (const stream of streams) {
-      const owner = this.#owners.ownerOf(key, stream)
-      if (owner !== undefined) return owner
+      const [name, metadata] = this.#firstEvent.get(stream) ?? []
+      // A damaged event keeps its keys.
+      if (name !== undefined && metadata === null) return name
+      const reserved = name !== undefined && metadata ? reservedKeys(name, metadata) : undefined
+      if (reserved?.keys.includes(key)) return reserved.owner
     }
     return undefined
   }

@@ -1,5 +1,3 @@
-import type { Database, Statement } from '../sqlite/sqlite.js'
-
 /** The keys that the first event of a stream reserves, and their owner. */
 export interface ReservedKeys {
   readonly owner: string
@@ -9,11 +7,11 @@ export interface ReservedKeys {
 /** How a stored text names the member of the metadata with the keys. */
 export const reservesMember = '"$reserves"'
 
-const metadata = "json_extract(body, '$[3]')"
+/** The metadata of an event as JSON text; null for a damaged one. */
+export const metadataText = "CASE WHEN json_valid(body) THEN json_extract(body, '$[3]') END"
 
 /** The metadata of an event that reserves keys, as JSON text; null for any other event, and for a damaged one. */
-export const reservingMetadata = `CASE WHEN revision = 0 AND instr(body, '${reservesMember}') > 0 AND json_valid(body)
-  THEN ${metadata} END`
+export const reservingMetadata = `CASE WHEN revision = 0 AND instr(body, '${reservesMember}') > 0 THEN ${metadataText} END`
 
 /** The first events of streams that reserve keys. */
 export const reservingEvents = `SELECT name, ${reservingMetadata} AS metadata, stream FROM events WHERE metadata IS NOT NULL`
@@ -38,24 +36,3 @@ export function reservedKeys(stream: string, metadata: object | string): Reserve
  * have no lone surrogates.
  */
 export const nameOfKey = (key: string): string => `\ud800${key}`
-
-/** Finds the owners of keys. */
-export class KeyOwners {
-  readonly #first: Statement<[number], [name: string, metadata: string | null]>
-
-  constructor(db: Database) {
-    const select = `name, CASE WHEN json_valid(body) THEN ${metadata} END`
-    this.#first = db
-      .prepare<[number], [string, string | null]>(`SELECT ${select} FROM events WHERE stream = ? AND revision = 0`)
-      .raw()
-  }
-
-  /** Returns the owner of a key if the stream can reserve it. A damaged event keeps its keys. */
-  ownerOf(key: string, stream: number): string | undefined {
-    const [name, metadata] = this.#first.get(stream) ?? []
-    if (name === undefined || metadata === undefined) return undefined
-    if (metadata === null) return name
-    const reserved = reservedKeys(name, metadata)
-    return reserved?.keys.includes(key) ? reserved.owner : undefined
-  }
-}
