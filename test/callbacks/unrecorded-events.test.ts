@@ -39,6 +39,13 @@ t.test('waits for the next page until the signal aborts', async (t) => {
   t.equal(await last, undefined)
 })
 
+t.test('the page with which following starts is no part: the sweep has read up to its end', async (t) => {
+  const unrecorded = new UnrecordedEvents(positionAt(3))
+  unrecorded.take({ events: [], checkpoint: positionAt(3), atEnd: true })
+  unrecorded.take(page(4))
+  t.match(await unrecorded.nextPart(new AbortController().signal), { through: positionAt(4) })
+})
+
 t.test('forgets everything when too many events are unrecorded, so that they are read from the log', async (t) => {
   const unrecorded = new UnrecordedEvents(positionAt(0))
   unrecorded.take(page(...Array.from({ length: 20_000 }, (_, n) => n + 1)))

@@ -30,7 +30,8 @@ export class UnrecordedEvents {
 
   /** Takes the next page, which includes the streams of transfers and of decisions to skip events. */
   take({ events, checkpoint }: Page): void {
-    if (!checkpoint) return
+    // Following starts with the page that ends at `from`.
+    if (!checkpoint || this.#precedes(checkpoint)) return
     let last: FollowedPart['last']
     for (const event of events) {
       if (event.stream === skippedEventsStream) this.#events.set(event.id, event)
@@ -56,7 +57,7 @@ export class UnrecordedEvents {
 
   /** Returns the events up to a position, in the order of the log, or `undefined` if they must be read again. */
   upTo(position: Position): readonly (EventOfTransfer | RecordedEvent)[] | undefined {
-    if (this.from && comparePositions(position, this.from) <= 0) return undefined
+    if (this.#precedes(position)) return undefined
     const found: (EventOfTransfer | RecordedEvent)[] = []
     for (const event of this.#events.values()) {
       if (comparePositions(event.position, position) > 0) break
@@ -76,6 +77,11 @@ export class UnrecordedEvents {
   removeParts(through: Position): void {
     const after = this.#parts.findIndex((part) => comparePositions(part.through, through) > 0)
     this.#parts.splice(0, after === -1 ? this.#parts.length : after)
+  }
+
+  /** Returns whether the events up to a position are not among those that were taken. */
+  #precedes(position: Position): boolean {
+    return this.from !== undefined && comparePositions(position, this.from) <= 0
   }
 }
 
