@@ -99,7 +99,7 @@ export async function sweepCallbacks(deps: SweepDependencies, signal: AbortSigna
     .catch((error) => logger.warn({ err: error }, "callbacks: the sweep's checkpoint was not saved"))
 }
 
-/** Sweeps the next page of the log. It ends after `followedFrom` at the latest, which is not after the end of the log. */
+/** Sweeps the next page of the log, which ended at `followedFrom` or later when it was read. */
 async function sweepLog(deps: SweepDependencies, followedFrom: Position, signal: AbortSignal): Promise<void> {
   const { store, checkpoint } = deps
   const after = checkpoint.position
