@@ -49,6 +49,12 @@ function report(name: string, measured: readonly Delivery[]): void {
       `us of CPU per callback: ${component}`,
       measured.map(({ cpuUs }) => cpuUs[component] ?? Number.NaN),
     )
+  if (measured.some(({ residentMegabytes }) => residentMegabytes !== undefined))
+    row(
+      name,
+      'MB of resident memory',
+      measured.map(({ residentMegabytes }) => residentMegabytes ?? Number.NaN),
+    )
 }
 
 await runPart(async (cleanup) => {
@@ -89,6 +95,5 @@ await runPart(async (cleanup) => {
       ours.map((round, n) => costUs(round) / costUs(theirs[n]!)),
     )
   }
-  title('callbacks that are delivered while their creates arrive, with the CPU time of the creates')
-  report('transferd', creating)
+  report('transferd while the creates arrive, with their CPU time', creating)
 })

@@ -22,11 +22,12 @@ const licences = 'dist/THIRD-PARTY.txt'
 // The file of a thread is next to the file that starts it with `new URL('./<name>.js', import.meta.url)`, compiled and bundled.
 const entryPoints = {
   transferd: 'dist/src/cli/main.js',
-  background: 'dist/src/main/background.js',
+  callbacks: 'dist/src/main/callbacks.js',
   'file-checker': 'dist/src/operations/files/file-checker.js',
   'log-verifier': 'dist/src/operations/audit/log-verifier.js',
   'key-writer': 'dist/src/privacy/embedded/key-writer.js',
   'log-writer': 'packages/event-log/dist/src/writer/log-writer.js',
+  projections: 'dist/src/main/projections.js',
   reader: 'dist/src/main/reader.js',
   'wal-checkpointer': 'packages/event-log/dist/src/writer/wal-checkpointer.js',
 }

@@ -1,6 +1,6 @@
 import type { Receiver } from './bench-receiver.js'
 import { type BenchMerchant, type Installation, type RunningService, waitUntil } from './bench-service.js'
-import { cpuMs, threadsMs, waitUntilIdle } from './cpu-usage.js'
+import { cpuMs, residentMegabytes, threadsMs, waitUntilIdle } from './cpu-usage.js'
 import { prepareCreates } from './create-load.js'
 import { runLoad } from './http-load.js'
 import type { Processes } from './measured-load.js'
@@ -9,11 +9,15 @@ const connections = 64
 const path = '/api/services/app/TransactionRequests/CreateDeposit'
 const createsWithinMs = 300_000
 const gone = 410
+/** Threads with less CPU time per callback are not reported. */
+const reportedThreadUs = 10
 
 export interface Delivery {
   readonly perSecond: number
   /** The CPU time per callback and component in microseconds, including the receiver. */
   readonly cpuUs: { readonly [component: string]: number }
+  /** The service's resident memory after the delivery. */
+  readonly residentMegabytes?: number
 }
 
 /** Measures the rate from the first callback to the last, and the CPU time until the processes are idle. */
@@ -67,12 +71,15 @@ export async function deliverBacklog(
   const threadsBefore = threadsMs(service.pid)
   const enable = () => installation.command('callbacks', 'enable', merchant.id)
   const { perSecond, cpuUs } = await measureDelivery({ service: service.pid, ...servers }, receiver, callbacks, enable)
-  const mainMs = (threadsMs(service.pid).get('main') ?? Number.NaN) - (threadsBefore.get('main') ?? Number.NaN)
-  const parts = {
-    "the service's main thread": (mainMs * 1_000) / callbacks,
-    'the create and the recording, before the delivery': createUs,
-  }
-  return { perSecond, cpuUs: { ...cpuUs, ...parts } }
+  const threads = Object.fromEntries(
+    [...threadsMs(service.pid)].map(([thread, ms]) => [
+      `the service's ${thread}`,
+      ((ms - (threadsBefore.get(thread) ?? 0)) * 1_000) / callbacks,
+    ]),
+  )
+  const busy = Object.fromEntries(Object.entries(threads).filter(([, us]) => us >= reportedThreadUs))
+  const parts = { ...busy, 'the create and the recording, before the delivery': createUs }
+  return { perSecond, cpuUs: { ...cpuUs, ...parts }, residentMegabytes: residentMegabytes(service.pid) }
 }
 
 /** Measures callbacks that are delivered while the creates that cause them arrive, at the maximum rate. The CPU time includes the creates. */

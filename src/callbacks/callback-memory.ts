@@ -11,6 +11,8 @@ import { evolved, foldEvent, readEvent } from '../event-store/read-event.js'
 import { boundedCache, sizedCache } from '../kernel/bounded-cache.js'
 import { estimatedBytes } from '../kernel/memory-size.js'
 import { pause } from '../subscriptions/retry.js'
+import { triggersCallback } from './callback-trigger.js'
+import { type EventOfTransfer, UnrecordedEvents } from './record/unrecorded-events.js'
 
 /** A change of a transfer that triggers a callback. */
 export interface Change {
@@ -44,7 +46,7 @@ export class TransferChanges {
     const transfer = evolved(transferDecider.evolve, before, recorded, event)
     if (transfer.kind === 'none') throw new Error(`${stream}@${revision} left no transfer`)
     this.#state = transfer
-    if (triggersCallback(event, before, transfer))
+    if (triggersCallback(recorded, before, transfer))
       this.all.push({ event: { id, stream, revision, metadata }, transfer })
   }
 }
@@ -55,12 +57,6 @@ function metadataIn(state: TransferState): unknown {
 
 function bytesWithoutMetadata(state: TransferState): number {
   return estimatedBytes(state) - estimatedBytes(metadataIn(state))
-}
-
-/** Decides by the event alone. By the current settings, a merchant that enables callbacks for creations would receive old ones. */
-function triggersCallback(event: TransferEvent, before: TransferState, after: Transfer): boolean {
-  if (event.type === 'DepositCreated' || event.type === 'WithdrawalCreated') return event.data.told
-  return before.kind !== 'none' && before.status !== after.status
 }
 
 /** The streams that a follower passes to {@link CallbackMemory.take}. */
@@ -95,13 +91,19 @@ export class CallbackMemory {
   readonly #transfers = sizedCache<TransferChanges>(maxTransferBytes, ({ bytes }) => bytes)
   readonly #lanes = boundedCache<KnownLane>(maxLanes)
   readonly #turns = oneAtATime(maxWaitingAppends)
-  readonly #waiting = new Map<AbortController, Position>()
+  /** What the sweep still has to record. */
+  readonly unrecorded: UnrecordedEvents
+  /** Ends the wait for the next page, which all recordings share. */
+  #nextPage: { readonly taken: AbortController; readonly wait: Promise<void> } | undefined
 
   /** `through` is the position up to which everything is known or must be read: at first, where following starts. */
-  constructor(public through: Position | undefined) {}
+  constructor(public through: Position | undefined) {
+    this.unrecorded = new UnrecordedEvents(through)
+  }
 
   /** Takes the next page of the streams in {@link rememberedPrefixes}. */
-  take({ events, checkpoint = this.through }: Page): void {
+  take(page: Page): void {
+    const { events, checkpoint = this.through } = page
     for (const event of events) {
       if (event.stream.startsWith(streamPrefix.transfer)) this.#takeOfTransfer(event)
       else if (event.stream.startsWith(streamPrefix.callback)) this.#takeOfLane(event)
@@ -111,18 +113,16 @@ export class CallbackMemory {
         this.#lanes.clear()
       }
     }
+    this.unrecorded.take(page)
     this.through = checkpoint
-    for (const [waiting, position] of this.#waiting) if (!this.#isAhead(position)) waiting.abort()
+    this.#nextPage?.taken.abort()
+    this.#nextPage = undefined
   }
 
   /** Returns the changes of a transfer up to an event, or `undefined` if its stream must be read. Waits until the event is followed. */
-  async changesUpTo({ stream, revision, position }: RecordedEvent): Promise<readonly Change[] | undefined> {
-    if (this.#isAhead(position)) {
-      const waiting = new AbortController()
-      this.#waiting.set(waiting, position)
-      await pause(maxWaitMs, waiting.signal)
-      this.#waiting.delete(waiting)
-    }
+  async changesUpTo({ stream, revision, position }: EventOfTransfer): Promise<readonly Change[] | undefined> {
+    const waitUntilMs = performance.now() + maxWaitMs
+    while (this.#isAhead(position) && performance.now() < waitUntilMs) await this.#waitForPage()
     const known = this.#transfers.get(stream)
     return known && known.revision >= revision ? known.all.filter(({ event }) => event.revision <= revision) : undefined
   }
@@ -156,6 +156,14 @@ export class CallbackMemory {
     if (known.lane && revisionOf(known.lane) > revisionOf(lane)) return
     const causes = new Map([...(known.lane?.causes ?? []), ...lane.causes])
     this.#lanes.set(trackingId, { ...known, lane: { ...lane, causes } })
+  }
+
+  #waitForPage(): Promise<void> {
+    if (!this.#nextPage) {
+      const taken = new AbortController()
+      this.#nextPage = { taken, wait: pause(maxWaitMs, taken.signal) }
+    }
+    return this.#nextPage.wait
   }
 
   #isAhead(position: Position): boolean {

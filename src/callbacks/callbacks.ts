@@ -1,13 +1,17 @@
 import { setMaxListeners } from 'node:events'
 import { endOfLog } from '../event-store/event-store.js'
+import { follow } from '../subscriptions/follow.js'
 import { type Part, startUnderLease } from '../subscriptions/under-lease.js'
-import { CallbackMemory } from './callback-memory.js'
-import { type DeliveryDependencies, DeliveryWorker } from './deliver/delivery-worker.js'
+import { CallbackMemory, rememberedPrefixes } from './callback-memory.js'
+import { type DeliveryDependencies, DeliveryWorker, deliveredPrefixes } from './deliver/delivery-worker.js'
 import { CallbackRecorder, recordFromSubscription } from './record/callback-recorder.js'
 import { SweepCheckpoint, sweepCallbacks } from './record/callback-sweep.js'
 
 /** The time that a stop grants for reporting the last attempts. */
 const reportMs = 2_000
+/** Following each create separately would cost more than everything else that this part does for it. */
+const gatherMs = { calm: 20, busy: 20 } as const
+const streamPrefixes = [...new Set([...rememberedPrefixes, ...deliveredPrefixes])]
 
 /** Records and delivers callbacks in the process that holds the lease. Start `merchants` before. `stop` waits for the attempts in flight. */
 export function startCallbacks(deps: DeliveryDependencies): Part {
@@ -22,6 +26,7 @@ export function startCallbacks(deps: DeliveryDependencies): Part {
       onUnavailable,
       recorder: new CallbackRecorder(deps.store, deps.commands, memory, isSandbox),
       checkpoint,
+      unrecorded: memory.unrecorded,
     }
     const cutOff = new AbortController()
     setMaxListeners(0, cutOff.signal)
@@ -33,9 +38,22 @@ export function startCallbacks(deps: DeliveryDependencies): Part {
     }
     signal.addEventListener('abort', onEnd)
     if (signal.aborted) onEnd()
-    const worker = new DeliveryWorker({ ...deps, onUnavailable, memory }, signal, cutOff.signal)
+    const worker = new DeliveryWorker({ ...deps, memory }, signal, cutOff.signal)
+    const following = follow({
+      ...{ store: deps.store, after: memory.through, streamPrefixes, signal, gatherMs, onUnavailable },
+      isRetried: () => true,
+      handle(page) {
+        memory.take(page)
+        worker.take(page)
+      },
+    })
     try {
-      await Promise.all([recordFromSubscription(recording, signal), sweepCallbacks(recording, signal), worker.run()])
+      await Promise.all([
+        following,
+        recordFromSubscription(recording, signal),
+        sweepCallbacks(recording, signal),
+        worker.run(),
+      ])
     } finally {
       clearTimeout(timer)
       signal.removeEventListener('abort', onEnd)

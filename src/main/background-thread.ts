@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
 import { type Transferable, Worker } from 'node:worker_threads'
 import type { Logger } from 'pino'
+import type { BackgroundRole } from '../operations/configuration/configuration.js'
+import type { CollectedMetrics } from '../operations/metrics.js'
 import type { FromBackground, ThreadData, ToBackground } from './background.js'
 
 const firstRestartMs = 500
@@ -22,6 +24,7 @@ const maxHeapMiB = 1_024
 export type BackgroundThread = ReturnType<typeof startBackgroundThread>
 
 export interface BackgroundThreadOptions {
+  readonly role: BackgroundRole
   /** Creates the data for each start of the thread, and the list of objects to transfer. */
   readonly data: () => { readonly data: ThreadData; readonly transfer: readonly Transferable[] }
   readonly logger: Logger
@@ -29,20 +32,21 @@ export interface BackgroundThreadOptions {
   readonly onGivenUp: (reason: Error) => void
 }
 
-/** Runs projections, callbacks and expiry in a separate thread. Restarts it after a crash, with an increasing delay. */
-export function startBackgroundThread({ data, logger, onGivenUp }: BackgroundThreadOptions) {
+/** Runs the background work of a role in a separate thread. Restarts it after a crash, with an increasing delay. */
+export function startBackgroundThread({ role, data, logger, onGivenUp }: BackgroundThreadOptions) {
+  const thread = `the ${role} thread`
   const stopping = new AbortController()
   let worker: Worker | undefined
   let lastSignAtMs = performance.now()
-  let problem: string | undefined = 'the background thread is starting'
+  let problem: string | undefined = `${thread} is starting`
   let partProblems: readonly string[] = []
 
   const runOnce = async (): Promise<Error | undefined> => {
     const { data: workerData, transfer } = data()
-    const running = new Worker(new URL('./background.js', import.meta.url), {
+    const running = new Worker(new URL(`./${role}.js`, import.meta.url), {
       workerData,
       transferList: [...transfer],
-      name: 'background',
+      name: role,
       resourceLimits: { maxOldGenerationSizeMb: Math.min(maxHeapMiB, getHeapStatistics().heap_size_limit / 2 ** 20) },
     })
     worker = running
@@ -66,14 +70,14 @@ export function startBackgroundThread({ data, logger, onGivenUp }: BackgroundThr
       const startedAtMs = performance.now()
       const failure = await runOnce()
       if (stopping.signal.aborted) {
-        if (failure) logger.error({ err: failure }, 'the background thread failed while it was being stopped')
+        if (failure) logger.error({ err: failure }, `${thread} failed while it was being stopped`)
         return
       }
       crashes = performance.now() - startedAtMs > wellAfterMs ? 1 : crashes + 1
-      problem = 'the background thread died and is being restarted'
+      problem = `${thread} died and is being restarted`
       logger.error({ err: failure, crashes }, problem)
       if (crashes >= maxCrashes) {
-        onGivenUp(new Error(`the background thread died ${crashes} times in a row`, { cause: failure }))
+        onGivenUp(new Error(`${thread} died ${crashes} times in a row`, { cause: failure }))
         return
       }
       const delayMs = Math.min(maxRestartMs, firstRestartMs * 2 ** (crashes - 1))
@@ -87,10 +91,10 @@ export function startBackgroundThread({ data, logger, onGivenUp }: BackgroundThr
     problems(): readonly string[] {
       if (problem) return [problem]
       const isSilent = performance.now() - lastSignAtMs > silenceMs
-      return isSilent ? ['the background thread does not respond'] : partProblems
+      return isSilent ? [`${thread} does not respond`] : partProblems
     },
-    /** Returns the thread's metrics in the Prometheus text format; empty while the thread does not respond. */
-    metrics: () => (worker && !problem ? askForMetrics(worker) : Promise.resolve('')),
+    /** Returns the thread's metrics; none while the thread does not respond. */
+    metrics: (): Promise<CollectedMetrics> => (worker && !problem ? askForMetrics(worker) : Promise.resolve([])),
     /** Stops the thread after it has finished its current work. */
     async stop() {
       stopping.abort()
@@ -100,18 +104,18 @@ export function startBackgroundThread({ data, logger, onGivenUp }: BackgroundThr
   }
 }
 
-async function askForMetrics(worker: Worker): Promise<string> {
+async function askForMetrics(worker: Worker): Promise<CollectedMetrics> {
   const answered = new AbortController()
-  const answer = new Promise<string>((resolve) => {
+  const answer = new Promise<CollectedMetrics>((resolve) => {
     const onMessage = (message: FromBackground) => {
-      if (message.kind === 'metrics') resolve(message.text)
+      if (message.kind === 'metrics') resolve(message.metrics)
     }
     worker.on('message', onMessage)
     answered.signal.addEventListener('abort', () => worker.off('message', onMessage))
   })
   worker.postMessage({ kind: 'metrics' } satisfies ToBackground)
-  const late = sleep(metricsWithinMs, '', { signal: answered.signal }).catch(() => '')
-  const text = await Promise.race([answer, late])
+  const late = sleep(metricsWithinMs, [], { signal: answered.signal }).catch(() => [])
+  const metrics = await Promise.race([answer, late])
   answered.abort()
-  return text
+  return metrics
 }

@@ -1,38 +1,25 @@
 import { setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import type { EventLogHandle } from '@transferd/event-log'
+import type { Logger } from 'pino'
 import { Registry } from 'prom-client'
-import { callbackMetrics } from '../callbacks/callback-metrics.js'
-import { defaultCallbackTiming } from '../callbacks/callback-timing.js'
-import { startCallbacks } from '../callbacks/callbacks.js'
-import { createHostResolver } from '../callbacks/deliver/endpoint-connection.js'
-import { CallbackCommands } from '../commands/callback/callback-commands.js'
-import { callbackNetworks } from '../commands/merchant/callback-networks.js'
-import { MerchantCommands } from '../commands/merchant/merchant-commands.js'
-import { isInSandbox, MerchantDirectory } from '../commands/merchant/merchant-directory.js'
-import { TransferCommands } from '../commands/transfer/transfers.js'
-import { systemClock } from '../kernel/time.js'
-import { startAuditTree } from '../operations/audit/audit-tree.js'
-import type { Configuration } from '../operations/configuration/configuration.js'
+import { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
+import type { EventStore } from '../event-store/event-store.js'
+import { type Clock, systemClock } from '../kernel/time.js'
+import type { BackgroundRole, Configuration } from '../operations/configuration/configuration.js'
 import { createLogger } from '../operations/logging/logger.js'
-import { backlogMetrics, restartMetrics } from '../operations/metrics.js'
+import { backlogMetrics, type CollectedMetrics, restartMetrics } from '../operations/metrics.js'
 import {
   attachEventStore,
   openCustomerKeys,
   openListsAndReceipts,
   protectedStore,
 } from '../operations/stores/stores.js'
-import { startFinishingErasures } from '../privacy/customer-erasure.js'
-import { startExpiry } from '../processes/deposit-expiry.js'
-import { startPaymentRecovery } from '../processes/payment-recovery.js'
-import { startListingStreams } from '../processes/stream-lister.js'
-import { startProjections } from '../projections/start-projections.js'
-import { createSecretBox, type KeyRing } from '../security/secret-box.js'
+import type { ReadModels } from '../read-models/read-models.js'
+import { createSecretBox, type KeyRing, type SecretBox } from '../security/secret-box.js'
 import { retryWhileUnavailable } from '../subscriptions/retry.js'
+import type { Part } from '../subscriptions/under-lease.js'
 import { tracedStore } from '../tracing/tracing.js'
-import { WalletCollections } from '../wallet/payments/collections.js'
-import { withTestCustomer } from '../wallet/test-customer.js'
-import { createWallet } from './compose-wallet.js'
 import { startTracing } from './start-tracing.js'
 
 /** The start data of a thread that opens its own stores. */
@@ -49,8 +36,27 @@ export type FromBackground =
   | { readonly kind: 'started' }
   /** The parts that only restart, as sentences. */
   | { readonly kind: 'alive'; readonly problems: readonly string[] }
-  /** The response to 'metrics', in the Prometheus text format. */
-  | { readonly kind: 'metrics'; readonly text: string }
+  /** The response to 'metrics'. */
+  | { readonly kind: 'metrics'; readonly metrics: CollectedMetrics }
+
+/** The stores and tools that a background thread has opened for its role. */
+export interface BackgroundThreadParts {
+  readonly configuration: Configuration
+  readonly installationName: string
+  readonly keyRing: KeyRing
+  /** The log without decrypted personal data. */
+  readonly rawStore: EventStore
+  readonly store: EventStore
+  readonly readModels: ReadModels
+  readonly merchants: MerchantDirectory
+  readonly keys: ReturnType<typeof openCustomerKeys>
+  readonly box: SecretBox
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly registry: Registry
+}
+
+type StartRole = (parts: BackgroundThreadParts) => Part
 
 /** Lower than the main thread's, because requests take precedence over background work on machines with few cores. */
 const niceness = 5
@@ -58,17 +64,23 @@ const aliveEveryMs = 2_500
 
 type Running = { readonly registry: Registry; problems(): readonly string[]; stop(): Promise<void> }
 
-async function run(port: MessagePort, data: ThreadData): Promise<void> {
+/** Runs the work of a role in this worker thread, until the main thread stops it. */
+export async function runInBackground(role: BackgroundRole, startRole: StartRole): Promise<void> {
+  if (!parentPort) throw new Error(`the role ${role} runs as a worker thread`)
+  await run(parentPort, role, startRole, workerData as ThreadData)
+}
+
+async function run(port: MessagePort, role: BackgroundRole, startRole: StartRole, data: ThreadData): Promise<void> {
   // Only Linux has priorities per thread; on other systems this would slow down the whole process.
   if (process.platform === 'linux') setPriority(0, niceness)
   const send = (message: FromBackground) => port.postMessage(message)
   const stopping = new AbortController()
-  const starting = start(data, stopping.signal)
+  const starting = start(role, startRole, data, stopping.signal)
   // Also during the start, which takes as long as a store is unavailable.
   port.on('message', async (message: ToBackground) => {
     switch (message.kind) {
       case 'metrics':
-        return send({ kind: 'metrics', text: await (await starting).registry.metrics() })
+        return send({ kind: 'metrics', metrics: await (await starting).registry.getMetricsAsJSON() })
       case 'stop':
         stopping.abort()
         await (await starting).stop()
@@ -84,9 +96,13 @@ async function run(port: MessagePort, data: ThreadData): Promise<void> {
   send({ kind: 'started' })
 }
 
-async function start(data: ThreadData, stopping: AbortSignal): Promise<Running> {
-  const { configuration, installationName, keyRing, eventStore } = data
-  const logger = createLogger(configuration.logLevel, 'background')
+async function start(
+  role: BackgroundRole,
+  startRole: StartRole,
+  { configuration, installationName, keyRing, eventStore }: ThreadData,
+  stopping: AbortSignal,
+): Promise<Running> {
+  const logger = createLogger(configuration.logLevel, role)
   const clock = systemClock()
   const rawStore = await attachEventStore(configuration.eventStore, eventStore)
   const stopTracing = await startTracing(configuration, logger)
@@ -100,79 +116,22 @@ async function start(data: ThreadData, stopping: AbortSignal): Promise<Running> 
     signal: stopping,
     onUnavailable: (err, failures) => logger.warn({ err, failures }, 'the stores are unavailable'),
   })
-  const settingsOf = async (merchantId: string) => merchants.settingsOf(merchantId)
-  const transfers = new TransferCommands(store, clock, settingsOf)
   const registry = new Registry()
-  backlogMetrics(registry, { store: rawStore, readModels, directory: merchants, clock })
-  const wallet = () => {
-    const parts = { configuration, installationName, eventStore: store, readModels, box, clock }
-    const { wallet } = createWallet({ ...parts, isSandbox: () => isInSandbox(configuration, merchants) })
-    // This thread sends no messages to customers.
-    return withTestCustomer(wallet, () => undefined)
-  }
-  const runProjections = () => [
-    startProjections({ store, readModels, clock, logger }),
-    startFinishingErasures({ store, raw: rawStore, keys, box, readModels, transfers, clock, logger }),
-    // Runs in this thread because it needs the read model of transfers.
-    startExpiry({ readModels, transfers, clock, logger }),
-    startListingStreams({ store, readModels, clock, logger }),
-    startPaymentRecovery({
-      store,
-      readModels,
-      payments: new WalletCollections({ store, wallet: wallet(), transfers, settingsOf, clock }),
-      clock,
-      logger,
-      // The time that a request may still wait for a response of the wallet.
-      graceMs: 15_000 + (configuration.wallet.engine === 'http' ? 2 * configuration.wallet.timeoutMs : 0),
-    }),
-  ]
-  const runCallbacks = () => [
-    startCallbacks({
-      store,
-      readModels,
-      merchants,
-      commands: new CallbackCommands(store, clock),
-      merchantCommands: new MerchantCommands(store, clock, box),
-      resolve: createHostResolver(),
-      networks: callbackNetworks(configuration, merchants),
-      clock,
-      random: Math.random,
-      metrics: callbackMetrics(registry),
-      logger,
-      timing: { ...defaultCallbackTiming, attemptTimeoutMs: configuration.callbackTimeoutMs },
-    }),
-  ]
-  const { roles } = configuration
-  const parts = [
-    ...(roles.has('projections') && !stopping.aborted ? runProjections() : []),
-    ...(roles.has('callbacks') && !stopping.aborted ? runCallbacks() : []),
-  ]
-  const treeParts = {
-    configuration,
-    rawStore,
-    store,
-    readModels,
-    keys: keys.store,
-    box,
-    keyRing,
-    clock,
-    logger,
-    registry,
-  }
-  const tree = roles.has('projections') && !stopping.aborted ? startAuditTree(treeParts) : undefined
+  // The threads share the stores of the pending work, so one of them measures it.
+  if (role === 'projections' || !configuration.roles.has('projections'))
+    backlogMetrics(registry, { store: rawStore, readModels, directory: merchants, clock })
+  const stores = { rawStore, store, readModels, merchants, keys, box }
+  const part = stopping.aborted
+    ? undefined
+    : startRole({ ...stores, configuration, installationName, keyRing, clock, logger, registry })
+  const ends = () => part?.ends() ?? []
+  restartMetrics(registry, ends)
   const stop = async () => {
-    await Promise.all(parts.map((part) => part.stop()))
-    // Stops last, so that it also seals the events that the others append while they stop.
-    await tree?.stop()
+    await part?.stop()
     await merchants.stop()
     await readModels.close()
     await store.close()
     await stopTracing()
   }
-  const ends = () => [...parts, ...(tree ? [tree] : [])].flatMap((part) => part.ends())
-  restartMetrics(registry, ends)
   return { registry, stop, problems: () => ends().flatMap(({ problem }) => problem ?? []) }
 }
-
-if (!parentPort) throw new Error('background.js runs as a worker thread')
-await run(parentPort, workerData as ThreadData)

@@ -14,7 +14,7 @@ import { serveReads } from '../readers/reader-server.js'
 import { createSecretBox } from '../security/secret-box.js'
 import type { ThreadData } from './background.js'
 
-/** Lower than that of the background thread (5), which records and delivers callbacks. */
+/** Lower than that of the background threads (5), one of which records and delivers callbacks. */
 const niceness = 10
 
 /** Serves reads on its own connections. Throws if a store is unavailable: the reads fail, and the next one tries again. */

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { buildApp } from '../http/app.js'
 import { systemClock } from '../kernel/time.js'
 import { witnessesOf } from '../operations/audit/audit-tree.js'
-import type { Configuration } from '../operations/configuration/configuration.js'
+import type { BackgroundRole, Configuration } from '../operations/configuration/configuration.js'
 import { explainedFullDisk } from '../operations/files/directory-access.js'
 import { installationMetrics, logMetrics, ServiceRegistry } from '../operations/metrics.js'
 import { startHeartbeat } from '../operations/node-heartbeat.js'
@@ -35,11 +35,14 @@ export interface Service {
 /** `seed` adds sample transfers to a sandbox that has none. */
 export type ServiceOptions = { readonly seed?: boolean | undefined }
 
+/** The last one stops first, so that the tree, which the role \`projections\` maintains, also seals the outcomes of the last attempts. */
+const backgroundRoles: readonly BackgroundRole[] = ['projections', 'callbacks']
+
 type OnStop = (close: () => Promise<void>) => void
 
 /**
- * Starts HTTP and commands in this thread, and projections, callbacks and expiry in the background thread if the node has one of those
- * roles. @throws ServiceError, and the errors of {@link openStores}
+ * Starts HTTP and commands in this thread, and a background thread for each other role of the node.
+ * @throws ServiceError, and the errors of {@link openStores}
  */
 export async function startService(
   configuration: Configuration,
@@ -78,9 +81,9 @@ async function startParts(
   onStop(address.release)
   const { baseUrl, installationName } = address
 
-  let background: BackgroundThread | undefined
+  const background: BackgroundThread[] = []
   let sandbox: SandboxCredentials | undefined
-  const metrics = new ServiceRegistry(async () => (await background?.metrics()) ?? '')
+  const metrics = new ServiceRegistry(() => Promise.all(background.map((thread) => thread.metrics())))
   installationMetrics(metrics, configuration)
   logMetrics(metrics)
   const threadData = () => {
@@ -95,7 +98,7 @@ async function startParts(
     {
       ...{ stores, clock, logger, metrics, publicUrl: baseUrl, installationName },
       monotonicMs: () => performance.now(),
-      backgroundProblems: () => background?.problems() ?? [],
+      backgroundProblems: () => background.flatMap((thread) => thread.problems()),
       outboxToken: () => sandbox?.outboxToken,
       startReader: () => reader.start(),
     },
@@ -109,12 +112,13 @@ async function startParts(
   if (configuration.roles.has('api') && inSandbox())
     sandbox = await offerSandbox(sandboxParts, service.accounts, baseUrl)
   const failed = new Promise<Error>((onGivenUp) => {
-    if (!configuration.roles.has('projections') && !configuration.roles.has('callbacks')) return
-    background = startBackgroundThread({
-      ...{ data: threadData, logger, onGivenUp },
-    })
+    for (const role of backgroundRoles) {
+      if (!configuration.roles.has(role)) continue
+      const thread = startBackgroundThread({ role, data: threadData, logger, onGivenUp })
+      background.push(thread)
+      onStop(() => thread.stop())
+    }
   })
-  onStop(async () => background?.stop())
   const app = await buildApp(service.http)
   onStop(() => app.close())
   await listen(app, address)

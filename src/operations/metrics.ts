@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
 import { streamKind, streamPrefixes } from '../domain/streams.js'
 import type { EventStore } from '../event-store/event-store.js'
@@ -17,9 +17,12 @@ import { openProblems } from './event-problems.js'
 import { lastBackupMs } from './files/last-backup.js'
 import { version } from './version.js'
 
-/** The metrics of the main thread, followed by the metrics of the background thread. */
+/** The metrics of a thread with their values, which can be sent to another thread. */
+export type CollectedMetrics = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
+
+/** The metrics of the main thread, followed by those of the background threads. A metric of several of these is shown once, with all series. */
 export class ServiceRegistry extends Registry {
-  constructor(private readonly background: () => Promise<string>) {
+  constructor(private readonly background: () => Promise<readonly CollectedMetrics[]>) {
     super()
     // The default of 10 ms causes nearly all wake-ups of an idle process.
     collectDefaultMetrics({ register: this, eventLoopMonitoringPrecision: 100 })
@@ -27,7 +30,7 @@ export class ServiceRegistry extends Registry {
 
   override async metrics(): Promise<string> {
     const [main, background] = await Promise.all([super.metrics(), this.background()])
-    return `${main}\n${background}`
+    return `${main}\n${await AggregatorRegistry.aggregate([...background]).metrics()}`
   }
 }
 

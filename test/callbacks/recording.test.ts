@@ -5,6 +5,7 @@ import { CallbackRecorder, callbackGroup } from '../../src/callbacks/record/call
 import { transferStream } from '../../src/domain/streams.js'
 import {
   type EventStore,
+  type Page,
   type PersistentConsumer,
   type PersistentDelivery,
   PersistentSubscriptionMissingError,
@@ -279,4 +280,60 @@ t.test('memory decides on sending only with a lane that contains every followed 
   restarted.take({ events: (await world.deliveryLog(trackingId)).slice(-1), atEnd: true })
   restarted.keep(trackingId, recorded)
   t.equal(statusIn(restarted), undefined, 'a read that ended late lacks a followed event')
+})
+
+t.test('one reading of the log serves the recording, the sweep and the delivery, and no stream is read', async (t) => {
+  const seen = { followed: new Map<string, number>(), streams: [] as string[] }
+  let delivered = 0
+  const count = (page: Page) => {
+    for (const { id } of page.events) seen.followed.set(id, (seen.followed.get(id) ?? 0) + 1)
+    return page
+  }
+  const counted = (store: EventStore): EventStore => ({
+    ...store,
+    async *subscribeToAll(options) {
+      for await (const page of store.subscribeToAll(options)) yield count(page)
+    },
+    readAll: async (options) => count(await store.readAll(options)),
+    readStream(stream, options) {
+      if (/^(transfer|callback)-/.test(stream)) seen.streams.push(stream)
+      return store.readStream(stream, options)
+    },
+  })
+  const countDeliveries = async function* (deliveries: AsyncIterable<PersistentDelivery>) {
+    for await (const delivery of deliveries) {
+      delivered++
+      yield delivery
+    }
+  }
+  const world = await openWorld(t, {
+    wrapStore: (store) => counted(withDeliveries(countDeliveries)(store)),
+    ...{ project: false, timing: { sweepDelayMs: 3_000 } },
+  })
+  const receiver = await startReceiver(t)
+  const { id } = await world.merchant(receiver.url, { callbackOnCreate: true })
+  const part = world.start()
+  await world.completed(id)
+  await until(() => receiver.received.length === 2)
+  // Until it follows the end of the log, the sweep reads some events too.
+  seen.followed.clear()
+  seen.streams.length = 0
+  delivered = 0
+  // More events than the followers of the log share.
+  const transfers = 500
+  const trackingIds = await Promise.all(Array.from({ length: transfers }, () => world.completed(id)))
+  await until(() => receiver.received.length === 2 + 2 * transfers)
+  const outcomes = async () => {
+    const lanes = await Promise.all(trackingIds.map((trackingId) => world.deliveryLog(trackingId)))
+    return lanes.flat().filter(({ type }) => type === 'CallbackDelivered')
+  }
+  await until(async () => (await outcomes()).length === 2 * transfers)
+  // The sweep has recorded the first events, so it has reached the others.
+  await until(async () => (await world.store.readStream('callbacks-sweep')).length > 0)
+  await part.stop()
+  t.equal(delivered, 2 * transfers, 'the subscription is the trigger')
+  t.ok(seen.followed.size >= 2 * transfers)
+  t.strictSame([...new Set(seen.followed.values())], [1], 'each event is followed once')
+  t.strictSame(seen.streams, [], 'no stream of a transfer or lane is read')
+  t.strictSame(world.counts.records, { subscription: 2 + 2 * transfers, sweep: 0 })
 })

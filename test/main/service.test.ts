@@ -138,6 +138,8 @@ t.test('the metrics include everything that an operator monitors', async (t) => 
     documented.sort(),
     'the page documents each metric',
   )
+  const series = lines.flatMap((line) => /^(\w+(?:\{.*\})?) /.exec(line)?.[1] ?? [])
+  t.equal(new Set(series).size, series.length, 'each series is shown once')
   for (const [, name = ''] of page.matchAll(/`((?:process|nodejs)_\w+)`/g))
     t.ok(
       types.some((type) => type.startsWith(`${name} `)),

@@ -3,15 +3,14 @@ import type { LoadedLane } from '../../commands/callback/callback-commands.js'
 import type { CallbackNetworks, ResolveHost } from '../../commands/merchant/callback-networks.js'
 import { nextDelivery, untilDueMs } from '../../domain/callback.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
-import { endpointStream } from '../../domain/streams.js'
-import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'
+import { endpointStream, streamPrefix } from '../../domain/streams.js'
+import type { EventStore, Page, RecordedEvent } from '../../event-store/event-store.js'
 import { Batcher } from '../../kernel/concurrency.js'
 import { steadyClock } from '../../kernel/time.js'
 import { EndpointAttempts } from '../../read-models/endpoint-attempts.js'
 import type { ReadModels } from '../../read-models/read-models.js'
-import { follow } from '../../subscriptions/follow.js'
-import { pause, type RetryOptions } from '../../subscriptions/retry.js'
-import { type CallbackMemory, rememberedPrefixes } from '../callback-memory.js'
+import { pause } from '../../subscriptions/retry.js'
+import type { CallbackMemory } from '../callback-memory.js'
 import { type Attempt, type AttemptDependencies, attemptCallback } from './callback-attempt.js'
 import {
   CallbackEndpoint,
@@ -34,7 +33,6 @@ export interface DeliveryDependencies extends AttemptDependencies {
 
 interface WorkerDependencies extends DeliveryDependencies {
   readonly memory: CallbackMemory
-  readonly onUnavailable: RetryOptions['onUnavailable']
 }
 
 /** Attempts in flight. Above this each endpoint may still have one, so that hanging endpoints cannot occupy every slot. */
@@ -45,9 +43,8 @@ const maxUnreported = 4_096
 const maxReportsTogether = 128
 const merchantsPerSearch = 500
 const refillBelow = 64
-const followedPrefixes = [...rememberedPrefixes, endpointStream('')]
-/** Following each create separately would cost more than everything else that this part does for it. */
-const gatherMs = { calm: 20, busy: 20 } as const
+/** The streams that a follower passes to {@link DeliveryWorker.take}. */
+export const deliveredPrefixes = [streamPrefix.callback, endpointStream('')]
 
 /**
  * Delivers recorded callbacks: one at a time per transfer, in the order of its revisions, and in parallel across transfers. New callbacks
@@ -91,29 +88,15 @@ export class DeliveryWorker {
 
   /** Runs until `stop` aborts and no attempt is in flight. */
   async run(): Promise<void> {
-    await Promise.all([
-      this.#followCallbacks(),
-      this.#searchReadModel(),
-      this.#offerDueCallbacks(),
-      this.#writeHistory(),
-    ])
+    await Promise.all([this.#searchReadModel(), this.#offerDueCallbacks(), this.#writeHistory()])
     await Promise.all(this.#attempts)
     await this.#flushHistory()
     await Promise.all([...this.#endpoints.values()].map((endpoint) => endpoint.connection.close()))
   }
 
-  async #followCallbacks(): Promise<void> {
-    const { store, memory, onUnavailable } = this.deps
-    await follow({
-      ...{ store, after: memory.through, streamPrefixes: followedPrefixes, signal: this.stop, gatherMs },
-      isRetried: () => true,
-      onUnavailable,
-      handle: (page) => {
-        memory.take(page)
-        for (const endpoint of new Set(page.events.map((event) => this.#take(event))))
-          if (endpoint) this.#pump(endpoint)
-      },
-    })
+  /** Takes the next page of the streams in {@link deliveredPrefixes}, and starts attempts. */
+  take({ events }: Page): void {
+    for (const endpoint of new Set(events.map((event) => this.#take(event)))) if (endpoint) this.#pump(endpoint)
   }
 
   /** Returns the endpoint if the event gives it something to send. */

@@ -5,7 +5,6 @@ import { callbackDecider, type Lane } from '../../domain/callback.js'
 import { scenarioOf } from '../../domain/scenarios.js'
 import { streamPrefix } from '../../domain/streams.js'
 import { statusCodes } from '../../domain/transfer/status.js'
-import type { TransferEvent } from '../../domain/transfer/transfer-events.js'
 import { UnreadableEventError } from '../../event-store/event-codec.js'
 import {
   ConsumerDroppedError,
@@ -18,9 +17,7 @@ import {
   PersistentSubscriptionMissingError,
   type PersistentSubscriptionSettings,
   type Position,
-  type RecordedEvent,
 } from '../../event-store/event-store.js'
-import { boundedCache } from '../../kernel/bounded-cache.js'
 import { Batcher } from '../../kernel/concurrency.js'
 import { addMs } from '../../kernel/time.js'
 import { pause, type RetryOptions, retryWhileUnavailable } from '../../subscriptions/retry.js'
@@ -28,27 +25,11 @@ import { inSpanOf, streamAttributes } from '../../tracing/tracing.js'
 import { type CallbackMemory, type Change, TransferChanges } from '../callback-memory.js'
 import type { CallbackMetrics } from '../callback-metrics.js'
 import type { CallbackTiming } from '../callback-timing.js'
-
-/** Covers the events that a busy service records before the sweep reaches them. The sweep then skips them without reading. */
-const maxRemembered = 20_000
-
-/** Events that leave the status unchanged. */
-const silentTypes: ReadonlySet<string> = new Set<TransferEvent['type']>([
-  'LateFundsReceived',
-  'FundsReturned',
-  'AttentionResolved',
-  'WithdrawalClaimed',
-  'WithdrawalReleased',
-  'WithdrawalAddedToBankFile',
-  'WithdrawalApproved',
-  'PersonalDataErased',
-])
+import { mayTriggerCallback } from '../callback-trigger.js'
+import type { EventOfTransfer } from './unrecorded-events.js'
 
 /** Records the callbacks that a transfer's status changes trigger, once each and in order. */
 export class CallbackRecorder {
-  /** The ids of events up to which everything is recorded. */
-  readonly #done = boundedCache<true>(maxRemembered)
-
   constructor(
     private readonly store: EventStore,
     private readonly commands: CallbackCommands,
@@ -57,25 +38,19 @@ export class CallbackRecorder {
     private readonly isSandbox: (merchantId: string) => boolean = () => false,
   ) {}
 
-  /** Returns false for an event that certainly needs no recording. Reads nothing, because creations are most of the log. */
-  mayTriggerCallback({ id, type, data }: RecordedEvent): boolean {
-    if (type === 'DepositCreated' || type === 'WithdrawalCreated') return data.told === true && !this.#done.has(id)
-    return !silentTypes.has(type) && !this.#done.has(id)
-  }
-
   /**
    * Records the missing callbacks of the transfer's changes up to and including `event`. This includes earlier changes: events may arrive
    * out of order, and a callback that is recorded late would be sent late. Set `isNew` if the event is probably unrecorded; an unknown lane
    * of a first callback is then not read. Returns the number of recorded callbacks.
    * @throws StoreUnavailableError, TooMuchContentionError, UnreadableEventError
    */
-  async recordUpTo(event: RecordedEvent, { isNew = false } = {}): Promise<number> {
+  async recordUpTo(event: EventOfTransfer, { isNew = false } = {}): Promise<number> {
     const start = () => {
       const attributes = { ...streamAttributes(event.stream), 'transferd.event_type': event.type }
       return { name: 'callback record', kind: 'consumer', attributes } as const
     }
     const count = await inSpanOf(event, start, async () => this.#recordMissing(await this.#changesUpTo(event), isNew))
-    this.#done.set(event.id, true)
+    this.memory?.unrecorded.remove(event)
     return count
   }
 
@@ -98,7 +73,7 @@ export class CallbackRecorder {
     return count
   }
 
-  async #changesUpTo(last: RecordedEvent): Promise<readonly Change[]> {
+  async #changesUpTo(last: EventOfTransfer): Promise<readonly Change[]> {
     const known = await this.memory?.changesUpTo(last)
     if (known) return known
     const changes = new TransferChanges()
@@ -191,7 +166,7 @@ async function consumeAll(deps: SubscriptionDependencies, consumer: PersistentCo
   const inFlight = new Set<Promise<void>>()
   try {
     for await (const delivery of consumer) {
-      if (!deps.recorder.mayTriggerCallback(delivery.event)) {
+      if (!mayTriggerCallback(delivery.event)) {
         acks.add(delivery.ackId)
         continue
       }

@@ -2,17 +2,18 @@ import { appendToEnd } from '../../commands/handle-command.js'
 import { callbackSweepStream, skippedEventsStream, streamPrefix, transferStream } from '../../domain/streams.js'
 import { type EventData, encodeEvent, UnreadableEventError } from '../../event-store/event-codec.js'
 import {
+  comparePositions,
   type EventStore,
-  type Page,
   type Position,
   positionOfPlace,
   type RecordedEvent,
 } from '../../event-store/event-store.js'
 import { decisionOf, readableEvent } from '../../event-store/read-event.js'
 import type { Clock } from '../../kernel/time.js'
-import { follow } from '../../subscriptions/follow.js'
-import { pause } from '../../subscriptions/retry.js'
+import { pause, retryWhileUnavailable } from '../../subscriptions/retry.js'
+import { mayTriggerCallback } from '../callback-trigger.js'
 import type { SubscriptionDependencies } from './callback-recorder.js'
+import type { EventOfTransfer, FollowedPart, UnrecordedEvents } from './unrecorded-events.js'
 
 const stream = callbackSweepStream
 /** Limits the growth of the stream to one small event in this time. */
@@ -47,10 +48,9 @@ export class SweepCheckpoint {
     return new SweepCheckpoint(store, clock, saved, saved && (await positionOfPlace(store, saved)))
   }
 
-  /** Sets the position. `events` are the events that were read on the way. */
-  advance(position: Position, events: readonly RecordedEvent[]): void {
+  /** Sets the position. `last` is the last event that was read on the way. */
+  advance(position: Position, last: EventPlace): void {
     this.position = position
-    const last = events.at(-1)
     if (last) this.#lastEvent = { stream: last.stream, revision: last.revision }
   }
 
@@ -73,51 +73,80 @@ export class SweepCheckpoint {
 }
 
 const maxRecordingsInFlight = 32
+const pageSize = 500
 const streamPrefixes = [streamPrefix.transfer, skippedEventsStream]
 
 interface SweepDependencies extends SubscriptionDependencies {
   readonly clock: Clock
   readonly checkpoint: SweepCheckpoint
+  readonly unrecorded: UnrecordedEvents
 }
 
 /**
- * Follows the log some seconds after the persistent subscription, from its own checkpoint in the log, and records the callbacks that the
- * subscription missed: a group can be deleted, park events, or skip events on a reload. Runs until the signal aborts.
+ * Records the callbacks that the persistent subscription missed, some seconds after it and from a checkpoint in the log: a group can be
+ * deleted, park events, or skip events on a reload. Reads the log only up to the part that the delivery follows, because the unrecorded
+ * events of that part are known. Runs until the signal aborts.
  */
 export async function sweepCallbacks(deps: SweepDependencies, signal: AbortSignal): Promise<void> {
-  const { store, checkpoint, logger, onUnavailable } = deps
-  await follow({
-    ...{ store, streamPrefixes, signal },
-    after: checkpoint.position,
-    isRetried: () => true,
-    onUnavailable,
-    handle: (page) => sweepPage(deps, page, signal),
-  })
+  const { checkpoint, unrecorded, logger, onUnavailable } = deps
+  const sweepNext = () => {
+    const { from } = unrecorded
+    return from && isBefore(checkpoint.position, from) ? sweepLog(deps, from, signal) : sweepFollowed(deps, signal)
+  }
+  while (!signal.aborted) await retryWhileUnavailable(sweepNext, { signal, onUnavailable, isRetried: () => true })
   await checkpoint
     .save({ now: true })
     .catch((error) => logger.warn({ err: error }, "callbacks: the sweep's checkpoint was not saved"))
 }
 
-async function sweepPage(deps: SweepDependencies, page: Page, signal: AbortSignal): Promise<void> {
-  const { checkpoint, clock, timing } = deps
-  const { events } = page
-  const ageMs = Date.parse(clock()) - (events.at(-1)?.recordedAtMs ?? 0)
+/** Sweeps the next page of the log, which ended at `followedFrom` or later when it was read. */
+async function sweepLog(deps: SweepDependencies, followedFrom: Position, signal: AbortSignal): Promise<void> {
+  const { store, checkpoint } = deps
+  const after = checkpoint.position
+  const page = await store.readAll({ streamPrefixes, maxCount: pageSize, ...(after && { after }) })
+  const { events, atEnd, checkpoint: read = followedFrom } = page
+  const through = atEnd && isBefore(read, followedFrom) ? followedFrom : read
+  const isDue = (event: RecordedEvent) => event.stream === skippedEventsStream || mayTriggerCallback(event)
+  await sweepThrough(deps, { through, last: events.at(-1) }, () => events.filter(isDue), signal)
+}
+
+async function sweepFollowed(deps: SweepDependencies, signal: AbortSignal): Promise<void> {
+  const part = await deps.unrecorded.nextPart(signal)
+  if (part) await sweepThrough(deps, part, () => deps.unrecorded.upTo(part.through), signal)
+}
+
+async function sweepThrough(
+  deps: SweepDependencies,
+  { through, last }: FollowedPart,
+  /** Returns the events that may be unrecorded, or `undefined` if they must be read again. */
+  due: () => readonly (EventOfTransfer | RecordedEvent)[] | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const { checkpoint, unrecorded, clock, timing } = deps
+  const ageMs = Date.parse(clock()) - (last?.recordedAtMs ?? 0)
   // The store's clock may be ahead, so the pause is bounded.
   if (ageMs < timing.sweepDelayMs) await pause(Math.min(timing.sweepDelayMs - ageMs, timing.sweepDelayMs), signal)
-  if (signal.aborted) return
+  const events = due()
+  if (signal.aborted || !events) return
   await recordMissing(deps, events)
-  if (page.checkpoint) checkpoint.advance(page.checkpoint, events)
+  unrecorded.removeParts(through)
+  if (isBefore(checkpoint.position, through)) checkpoint.advance(through, last)
   await checkpoint.save({ now: false })
 }
 
-async function recordMissing(deps: SweepDependencies, events: readonly RecordedEvent[]): Promise<void> {
-  const decisions = events.filter(({ stream }) => stream === skippedEventsStream)
-  const unblocked = await Promise.all(decisions.map((decision) => unblockedBy(deps.store, decision)))
-  const due = events.filter((event) => event.stream !== skippedEventsStream && deps.recorder.mayTriggerCallback(event))
-  due.push(...unblocked.flat())
+async function recordMissing(
+  deps: SweepDependencies,
+  events: readonly (EventOfTransfer | RecordedEvent)[],
+): Promise<void> {
+  const due: EventOfTransfer[] = []
+  for (const event of events) {
+    if ('data' in event && event.stream === skippedEventsStream) due.push(...(await unblockedBy(deps.store, event)))
+    else due.push(event)
+  }
   for (let from = 0; from < due.length; from += maxRecordingsInFlight) {
     await Promise.all(due.slice(from, from + maxRecordingsInFlight).map((event) => recordEvent(deps, event)))
   }
+  for (const event of events) deps.unrecorded.remove(event)
 }
 
 /** Returns the latest event of the transfer that the decision made readable. Its callbacks were skipped while it was unreadable. */
@@ -127,7 +156,7 @@ async function unblockedBy(store: EventStore, decision: RecordedEvent): Promise<
   return trackingId === undefined ? [] : (await store.readStream(transferStream(trackingId))).slice(-1)
 }
 
-async function recordEvent({ recorder, metrics, logger }: SweepDependencies, event: RecordedEvent): Promise<void> {
+async function recordEvent({ recorder, metrics, logger }: SweepDependencies, event: EventOfTransfer): Promise<void> {
   try {
     const missing = await recorder.recordUpTo(event)
     if (missing > 0) metrics.countRecorded('sweep', missing)
@@ -136,4 +165,8 @@ async function recordEvent({ recorder, metrics, logger }: SweepDependencies, eve
     // The subscription has parked it. If the sweep stopped here, every other transfer would be without one.
     logger.error({ err: error, event: `${event.stream}@${event.revision}` }, 'callbacks: the sweep skipped an event')
   }
+}
+
+function isBefore(a: Position | undefined, b: Position): boolean {
+  return a === undefined || comparePositions(a, b) < 0
 }

@@ -59,7 +59,7 @@ export function shownError(error: unknown): object {
 export const logFields = {
   level: '10 trace, 20 debug, 30 info, 40 warn, 50 error, 60 fatal',
   time: "milliseconds since 1970, by the node's clock",
-  part: 'the thread: `main`, `background` or `reader`',
+  part: 'the thread: `main`, `projections`, `callbacks` or `reader`',
   msg: 'a sentence that is always the same, except for numbers and file names',
   err: 'an error: `type`, `message` and `stack`, including its causes, and `code` if it has one',
   event: 'an event of the log as `stream@revision`, or an event of the [security log](security-log.md)',
@@ -83,7 +83,7 @@ export const logFields = {
   of: 'the security event that was not logged individually',
   count: 'the number of those events',
   failures: 'the number of consecutive failures, or of those since the previous line about an outage',
-  crashes: 'the number of consecutive crashes of the background thread',
+  crashes: 'the number of consecutive crashes of a background thread',
   projection: 'the projection',
   task: 'the task that was requested of the projection',
   by: 'the user or program that requested it',

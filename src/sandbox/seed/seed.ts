@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { mayTriggerCallback } from '../../callbacks/callback-trigger.js'
 import { CallbackRecorder } from '../../callbacks/record/callback-recorder.js'
 import { CallbackCommands } from '../../commands/callback/callback-commands.js'
 import type { CommandContext } from '../../commands/handle-command.js'
@@ -174,9 +175,8 @@ class Seeding {
   async #recordCallback(trackingId: string, merchant: PlannedTransfer['merchant'], at: string): Promise<void> {
     const [changed] = await this.store.readStream(transferStream(trackingId), { direction: 'backwards', maxCount: 1 })
     const callbacks = new CallbackCommands(this.store, () => at)
-    const recorder = new CallbackRecorder(this.store, callbacks)
-    if (!changed || !recorder.mayTriggerCallback(changed)) return
-    await recorder.recordUpTo(changed)
+    if (!changed || !mayTriggerCallback(changed)) return
+    await new CallbackRecorder(this.store, callbacks).recordUpTo(changed)
     const isInTrouble = merchant === 1 && at > addMs(this.end, -20 * minuteMs)
     const reason = 'http 503'
     let outcome: AttemptOutcome = { result: 'delivered' }

@@ -1,0 +1,56 @@
+import { isInSandbox } from '../commands/merchant/merchant-directory.js'
+import { TransferCommands } from '../commands/transfer/transfers.js'
+import { startAuditTree } from '../operations/audit/audit-tree.js'
+import { startFinishingErasures } from '../privacy/customer-erasure.js'
+import { startExpiry } from '../processes/deposit-expiry.js'
+import { startPaymentRecovery } from '../processes/payment-recovery.js'
+import { startListingStreams } from '../processes/stream-lister.js'
+import { startProjections } from '../projections/start-projections.js'
+import type { Part } from '../subscriptions/under-lease.js'
+import { WalletCollections } from '../wallet/payments/collections.js'
+import { withTestCustomer } from '../wallet/test-customer.js'
+import { type BackgroundThreadParts, runInBackground } from './background.js'
+import { createWallet } from './compose-wallet.js'
+
+/** Starts the work of the role `projections`: everything that follows the log except callbacks, and the tree over the log. */
+function startRole(parts: BackgroundThreadParts): Part {
+  const { configuration, installationName, keyRing, rawStore, store, readModels, merchants } = parts
+  const { keys, box, clock, logger, registry } = parts
+  const settingsOf = async (merchantId: string) => merchants.settingsOf(merchantId)
+  const transfers = new TransferCommands(store, clock, settingsOf)
+  const walletParts = { configuration, installationName, eventStore: store, readModels, box, clock }
+  const { wallet } = createWallet({ ...walletParts, isSandbox: () => isInSandbox(configuration, merchants) })
+  const work = [
+    startProjections({ store, readModels, clock, logger }),
+    startFinishingErasures({ store, raw: rawStore, keys, box, readModels, transfers, clock, logger }),
+    // Runs in this thread because it needs the read model of transfers.
+    startExpiry({ readModels, transfers, clock, logger }),
+    startListingStreams({ store, readModels, clock, logger }),
+    startPaymentRecovery({
+      store,
+      readModels,
+      // This thread sends no messages to customers.
+      payments: new WalletCollections({
+        ...{ store, transfers, settingsOf, clock },
+        wallet: withTestCustomer(wallet, () => undefined),
+      }),
+      clock,
+      logger,
+      // The time that a request may still wait for a response of the wallet.
+      graceMs: 15_000 + (configuration.wallet.engine === 'http' ? 2 * configuration.wallet.timeoutMs : 0),
+    }),
+  ]
+  const tree = startAuditTree({
+    ...{ configuration, rawStore, store, readModels, keys: keys.store, box, keyRing, clock, logger, registry },
+  })
+  return {
+    ends: () => [...work, tree].flatMap((part) => part.ends()),
+    async stop() {
+      await Promise.all(work.map((part) => part.stop()))
+      // Stops last, so that it also seals the events that the others append while they stop.
+      await tree.stop()
+    },
+  }
+}
+
+await runInBackground('projections', startRole)
