@@ -111,6 +111,5 @@ await runPart(async (cleanup) => {
     figure(`rate as a multiple of ${name}'s`, (round, n) => round.perSecond / rounds[n]!.perSecond)
     figure(`CPU as a multiple of ${name}'s`, (round, n) => costUs(round) / costUs(rounds[n]!))
   }
-  title('callbacks that are delivered while their creates arrive, with the CPU time of the creates')
-  report('transferd', creating)
+  report('transferd, while creates arrive, with their CPU time', creating)
 })

@@ -26,7 +26,7 @@ await utils.migrate()
 async function deliver({ attempt, ...transfer }, { job, addJob }) {
   const status = await send(job.key, transfer).catch(() => 0)
   if ((status >= 200 && status < 300) || status === 410 || attempt > retryDelaysSeconds.length) return
-  const delayMs = retryDelaysSeconds[attempt - 1] * 1_000 * (1 + jitter * (2 * Math.random() - 1))
+  const delayMs = retryDelaysSeconds[attempt - 1] * 1_000 * (1 + jitter * Math.random())
   const runAt = new Date(Date.now() + delayMs)
   await addJob('callback', { ...transfer, attempt: attempt + 1 }, { jobKey: job.key, runAt })
 }
