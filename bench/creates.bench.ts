@@ -117,7 +117,7 @@ async function measureAllocations(cleanup: Cleanup): Promise<void> {
   const { requests } = await measureCounted()
   for (const [thread, used] of await allocations.read(pid)) {
     const { bytes = 0, collectionMs = 0, cpuMs = 0 } = before.get(thread) ?? {}
-    const report = (figure: string, value: number) => row(`transferd: ${thread}`, figure, [value])
+    const report = (figure: string, value: number) => row('transferd', `${figure}: ${thread}`, [value])
     report('bytes allocated per create', (used.bytes - bytes) / requests)
     report('us of CPU per create, while counting', ((used.cpuMs - cpuMs) * 1_000) / requests)
     report(
