@@ -7,7 +7,7 @@ import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { deliverBacklog } from './support/backlog-delivery.js'
-import { runPart } from './support/bench-part.js'
+import { type Cleanup, runPart } from './support/bench-part.js'
 import { type Receiver, startReceiver } from './support/bench-receiver.js'
 import { note, row, title } from './support/bench-report.js'
 import {
@@ -28,6 +28,8 @@ const durationMs = Number(process.env.BENCH_SECONDS ?? 8) * 1_000
 const callbacks = Number(process.env.BENCH_CALLBACKS ?? 20_000)
 const connections = 64
 const eventsPerTransfer = 6
+/** Each check counts the lag of every projection, which would add to the measured time. */
+const treeCheckMs = 1_000
 /** A merchant may read 2,000 rows per second. */
 const listsPerSecond = 80
 /** A user may read 10,000 rows per second, and a search looks at some hundreds. */
@@ -42,6 +44,7 @@ const maxPerSecond = 60_000
 const growLog = fileURLToPath(new URL('grow-log.js', import.meta.url))
 
 type Report = (figure: string, value: number) => void
+type Start = () => Promise<RunningService>
 
 /** Returns the bytes of each kind of file in the directory. */
 function sizesIn(directory: string): ReadonlyMap<string, number> {
@@ -57,7 +60,7 @@ function sizesIn(directory: string): ReadonlyMap<string, number> {
 }
 
 /** Fills a log and builds its read models and its tree. Returns the number of events. */
-async function prepare(installation: Installation, transfers: number, report: Report): Promise<number> {
+async function prepare(installation: Installation, start: Start, transfers: number, report: Report): Promise<number> {
   const { directory } = installation
   const startedAtMs = performance.now()
   // A larger young generation saves a fifth of the time.
@@ -70,12 +73,16 @@ async function prepare(installation: Installation, transfers: number, report: Re
   report('events', events)
   report('projections rebuild, us of CPU per event', (rebuild.cpuMs * 1_000) / events)
   report('projections rebuild, peak memory, MiB', rebuild.peakMegabytes)
-  const service = await installation.start()
+  const service = await start()
   try {
-    await waitUntil('the tree covers the log', async () => {
-      const sealed = (await metricsOf(service.port)).match(/^transferd_audit_tree_size (\d+)$/m)?.[1]
-      return Number(sealed) >= events
-    })
+    await waitUntil(
+      'the tree covers the log',
+      async () => {
+        const sealed = (await metricsOf(service.port)).match(/^transferd_audit_tree_size (\d+)$/m)?.[1]
+        return Number(sealed) >= events
+      },
+      treeCheckMs,
+    )
     await catchUpSeconds(service.port)
     await waitUntilIdle([service.pid])
     report('first start with a new tree, us of CPU per event', (cpuMs(service.pid) * 1_000) / events)
@@ -165,13 +172,14 @@ async function measureCommand<Output>(installation: Installation, ...args: strin
 /** Creates transfers, and reports the bytes that a pending transfer takes once the service has stopped and has merged its journals. */
 async function measureUse(
   installation: Installation,
+  start: Start,
   merchant: BenchMerchant,
   transfers: number,
   report: Report,
 ): Promise<void> {
   const { directory } = installation
   const before = sizesIn(directory)
-  const service = await installation.start()
+  const service = await start()
   let created: number
   try {
     await measureStart(service, report)
@@ -185,8 +193,13 @@ async function measureUse(
     report(`${kind}, bytes per pending transfer`, (bytes - before.get(kind)!) / created)
 }
 
-async function measureDeliveries(installation: Installation, receiver: Receiver, report: Report): Promise<void> {
-  const service = await installation.start()
+async function measureDeliveries(
+  installation: Installation,
+  start: Start,
+  receiver: Receiver,
+  report: Report,
+): Promise<void> {
+  const service = await start()
   try {
     const notified = await installation.createMerchant(`http://127.0.0.1:${receiver.port}/`, '--callback-on-create')
     const { perSecond, cpuUs } = await deliverBacklog(installation, service, notified, receiver, callbacks)
@@ -197,10 +210,16 @@ async function measureDeliveries(installation: Installation, receiver: Receiver,
   }
 }
 
-async function measureSize(transfers: number, receiver: Receiver, directory: string): Promise<void> {
+async function measureSize(transfers: number, receiver: Receiver, directory: string, cleanup: Cleanup): Promise<void> {
   const report: Report = (figure, value) => row(`${transfers.toLocaleString('en')} transfers`, figure, [value])
   const installation = new Installation(directory)
-  const events = await prepare(installation, transfers, report)
+  const start = async () => {
+    const service = await installation.start()
+    // Otherwise it would continue if the bench is stopped.
+    cleanup(service.stop)
+    return service
+  }
+  const events = await prepare(installation, start, transfers, report)
   for (const [kind, bytes] of sizesIn(directory)) report(`${kind}, bytes per completed transfer`, bytes / transfers)
   const verify = await measureCommand(installation, 'audit', 'verify')
   report('audit verify, us of CPU per event', (verify.cpuMs * 1_000) / events)
@@ -210,8 +229,8 @@ async function measureSize(transfers: number, receiver: Receiver, directory: str
   const startedAtMs = performance.now()
   await installation.command('merchants', 'show', merchant.id)
   report('merchants show, ms', performance.now() - startedAtMs)
-  await measureUse(installation, merchant, transfers, report)
-  await measureDeliveries(installation, receiver, report)
+  await measureUse(installation, start, merchant, transfers, report)
+  await measureDeliveries(installation, start, receiver, report)
 }
 
 await runPart(async (cleanup) => {
@@ -221,7 +240,7 @@ await runPart(async (cleanup) => {
   for (const transfers of sizes) {
     const directory = temporaryDirectory(cleanup)
     try {
-      await measureSize(transfers, receiver, directory)
+      await measureSize(transfers, receiver, directory, cleanup)
     } catch (error) {
       // The rows of the other sizes remain useful.
       note(`FAILED: ${transfers.toLocaleString('en')} transfers: ${error}`)

@@ -36,11 +36,11 @@ export interface RunningService extends RunningProcess {
 }
 
 /** Waits up to an hour until a condition is true. */
-export async function waitUntil(description: string, check: () => Promise<boolean>): Promise<void> {
+export async function waitUntil(description: string, check: () => Promise<boolean>, everyMs = retryMs): Promise<void> {
   const endsAtMs = performance.now() + timeoutMs
   while (!(await check())) {
     if (performance.now() > endsAtMs) throw new Error(`timed out waiting until ${description}`)
-    await new Promise((resolve) => setTimeout(resolve, retryMs))
+    await new Promise((resolve) => setTimeout(resolve, everyMs))
   }
 }
 
