@@ -3,6 +3,7 @@
  * peers (bench/peers). BENCH_CONNECTIONS, BENCH_SECONDS and BENCH_ROUNDS set the size.
  */
 
+import { Allocations } from './support/allocations.js'
 import { type Cleanup, runPart } from './support/bench-part.js'
 import { note, row, summaryOf, title } from './support/bench-report.js'
 import { type BenchMerchant, catchUpSeconds, Installation, startPeer } from './support/bench-service.js'
@@ -75,7 +76,7 @@ async function measure(
   const count = Math.ceil((maxPerSecond * durationMs) / 1_000)
   const nextRequest = prepareCreates({ ...merchant, path, connections, count })
   const load = { port, connections, durationMs, nextRequest, ...(perSecond && { perSecond }) }
-  if (name !== 'transferd') return measureLoad(processes, load)
+  if (!name.startsWith('transferd')) return measureLoad(processes, load)
   let behindSeconds = 0
   const result = await measureLoad(processes, load, async () => {
     behindSeconds = await catchUpSeconds(port)
@@ -101,6 +102,31 @@ function report({ name, rounds }: Contender, peers: readonly Contender[]): void 
   figure('time until the projections caught up, s', ({ behindSeconds = Number.NaN }) => behindSeconds)
 }
 
+/** Measures a separate installation, because counting allocations takes time. */
+async function measureAllocations(cleanup: Cleanup): Promise<void> {
+  if (process.platform !== 'linux') return note('NOT RUN: allocations, which are counted only on Linux')
+  const installation = new Installation(temporaryDirectory(cleanup))
+  const merchant = await installation.createMerchant('http://127.0.0.1:9/')
+  const allocations = new Allocations(temporaryDirectory(cleanup))
+  const { pid, port, stop } = await installation.start(undefined, allocations.nodeOptions)
+  cleanup(stop)
+  const counted: Contender = { name: 'transferd, counted', port, processes: { service: pid }, rounds: [] }
+  const measureCounted = () => measure(counted, merchant, durationMs)
+  await measureCounted()
+  const before = await allocations.read(pid)
+  const { requests } = await measureCounted()
+  for (const [thread, used] of await allocations.read(pid)) {
+    const { bytes = 0, collectionMs = 0, cpuMs = 0 } = before.get(thread) ?? {}
+    const report = (figure: string, value: number) => row('transferd', `${figure}: ${thread}`, [value])
+    report('bytes allocated per create', (used.bytes - bytes) / requests)
+    report('us of CPU per create, while counting', ((used.cpuMs - cpuMs) * 1_000) / requests)
+    report(
+      'share of CPU time in garbage collections, %',
+      (100 * (used.collectionMs - collectionMs)) / (used.cpuMs - cpuMs),
+    )
+  }
+}
+
 await runPart(async (cleanup) => {
   const directory = temporaryDirectory(cleanup)
   title(
@@ -121,4 +147,5 @@ await runPart(async (cleanup) => {
   const peak = summaryOf(ours.rounds.map(({ requestsPerSecond }) => requestsPerSecond)).median
   const half = await measure(ours, merchant, durationMs, peak / 2)
   row(ours.name, 'p99 ms at half of the rate', [half.p99Ms])
+  await measureAllocations(cleanup)
 })

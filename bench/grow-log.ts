@@ -1,8 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { addEventCodes } from '../src/event-store/event-codes.js'
 import { readConfiguration } from '../src/operations/configuration/configuration.js'
-import { eventKeyIn } from '../src/operations/keys/key-ring.js'
 import { openLog } from '../src/operations/stores/stores.js'
 import { growLog } from './support/grown-log.js'
 
@@ -15,7 +13,7 @@ const [directory, events = '1000000'] = process.argv.slice(2)
 if (directory === undefined) throw new Error('usage: node dist/bench/grow-log.js <directory> [events]')
 const log = await openLog(readConfiguration({ EVENT_STORE_URL: `embedded:${directory}` }))
 try {
-  const merchants = await growLog(addEventCodes(log.rawEventStore, eventKeyIn(log.box)), log.box, Number(events))
+  const merchants = await growLog(log.eventStore, log.box, Number(events))
   writeFileSync(join(directory, 'merchants.json'), JSON.stringify(merchants), { mode: 0o600 })
 } finally {
   await log.close()

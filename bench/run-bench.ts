@@ -1,5 +1,5 @@
 /** Runs `npm run bench` (see README.md). Each part runs in a separate process, so that the memory of one does not affect the next. */
-import { fork } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
@@ -19,6 +19,17 @@ const parts = [
 /** The parts that run only if they are named, because they take minutes to hours. */
 const onRequest = ['growth']
 
+let running: ChildProcess | undefined
+let isStopped = false
+// The part ends itself, and what it has measured is printed. A terminal sends SIGINT to the part, too.
+process.on('SIGINT', () => {
+  isStopped = true
+})
+process.on('SIGTERM', () => {
+  isStopped = true
+  running?.kill('SIGTERM')
+})
+
 const args = process.argv.slice(2)
 const asJson = args.includes('--json')
 const requested = args.filter((name) => name !== '--json')
@@ -28,13 +39,19 @@ if (unknown.length > 0) {
   process.exit(2)
 }
 
-async function runPart(name: string): Promise<PartReport | undefined> {
+/** Returns what a part has measured, also if it fails or is stopped. */
+async function runPart(name: string): Promise<PartReport> {
   const report: PartReport = { name, title: name, rows: [], notes: [] }
   const file = fileURLToPath(new URL(`${name}.bench.js`, import.meta.url))
   const child = fork(file, { stdio: ['ignore', 2, 2, 'ipc'] })
   child.on('message', (message: Message) => collect(report, message))
+  running = child
   const [status] = await once(child, 'close')
-  return status === 0 ? report : undefined
+  if (status !== 0) {
+    report.notes.push(`FAILED: ${name}, so its rows are incomplete`)
+    process.exitCode = 1
+  }
+  return report
 }
 
 function print({ title, rows, notes }: PartReport): void {
@@ -46,13 +63,9 @@ const startedAt = new Date().toISOString()
 const reports: PartReport[] = []
 for (const name of requested.length > 0 ? requested : parts) {
   const report = await runPart(name)
-  if (report === undefined) {
-    console.error(`${name} failed`)
-    process.exitCode = 1
-    continue
-  }
   reports.push(report)
   if (!asJson) print(report)
+  if (isStopped) break
 }
 if (asJson) {
   const summed = reports.map(({ rows, ...report }) => ({

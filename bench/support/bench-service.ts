@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { peakResidentMegabytes } from './cpu-usage.js'
 
 const cli = process.env.BENCH_CLI ?? fileURLToPath(new URL('../../bin/transferd.js', import.meta.url))
 const nodeOptions = (process.env.BENCH_NODE_OPTIONS ?? '--single-threaded-gc')
@@ -12,6 +13,7 @@ const nodeOptions = (process.env.BENCH_NODE_OPTIONS ?? '--single-threaded-gc')
   .filter((option) => option !== '')
 const run = promisify(execFile)
 const retryMs = 20
+const watchEveryMs = 50
 /** The projections of ten million events take half an hour. */
 const timeoutMs = 3_600_000
 
@@ -34,11 +36,11 @@ export interface RunningService extends RunningProcess {
 }
 
 /** Waits up to an hour until a condition is true. */
-export async function waitUntil(description: string, check: () => Promise<boolean>): Promise<void> {
+export async function waitUntil(description: string, check: () => Promise<boolean>, everyMs = retryMs): Promise<void> {
   const endsAtMs = performance.now() + timeoutMs
   while (!(await check())) {
     if (performance.now() > endsAtMs) throw new Error(`timed out waiting until ${description}`)
-    await new Promise((resolve) => setTimeout(resolve, retryMs))
+    await new Promise((resolve) => setTimeout(resolve, everyMs))
   }
 }
 
@@ -78,9 +80,25 @@ export class Installation {
 
   /** Runs a command of `transferd` and returns its JSON output. */
   async command<Output>(...args: string[]): Promise<Output> {
+    return (await this.watchedCommand<Output>(...args)).output
+  }
+
+  /** Runs a command of `transferd` and returns its JSON output and its largest resident memory. */
+  async watchedCommand<Output>(
+    ...args: string[]
+  ): Promise<{ readonly output: Output; readonly peakMegabytes: number }> {
     const options = { env: this.#environment, maxBuffer: 64 * 1024 * 1024 }
-    const { stdout } = await run(process.execPath, [cli, ...args, '--json'], options)
-    return JSON.parse(stdout) as Output
+    const running = run(process.execPath, [cli, ...args, '--json'], options)
+    let peakMegabytes = Number.NaN
+    const watching = setInterval(() => {
+      peakMegabytes = peakResidentMegabytes(running.child.pid!) ?? peakMegabytes
+    }, watchEveryMs)
+    try {
+      const { stdout } = await running
+      return { output: JSON.parse(stdout) as Output, peakMegabytes }
+    } finally {
+      clearInterval(watching)
+    }
   }
 
   createMerchant(callbackUrl: string, ...options: string[]): Promise<BenchMerchant> {
@@ -89,10 +107,10 @@ export class Installation {
   }
 
   /** Starts the whole service, or only the given roles. */
-  async start(roles = 'api,projections,callbacks'): Promise<RunningService> {
+  async start(roles = 'api,projections,callbacks', moreNodeOptions: readonly string[] = []): Promise<RunningService> {
     const port = await freePort()
     const startedAtMs = performance.now()
-    const child = spawn(process.execPath, [...nodeOptions, cli, 'serve', '--roles', roles], {
+    const child = spawn(process.execPath, [...nodeOptions, ...moreNodeOptions, cli, 'serve', '--roles', roles], {
       env: { ...this.#environment, PORT: String(port) },
       stdio: ['ignore', 'ignore', 'inherit'],
     })
@@ -107,12 +125,16 @@ export class Installation {
   }
 }
 
+/** Returns the metrics of a service as text. */
+export async function metricsOf(port: number): Promise<string> {
+  return (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+}
+
 /** Returns the seconds from now until no projection lags. */
 export async function catchUpSeconds(port: number): Promise<number> {
   const startedAtMs = performance.now()
   await waitUntil('the projections have caught up', async () => {
-    const response = await fetch(`http://127.0.0.1:${port}/metrics`)
-    const lags = [...(await response.text()).matchAll(/^transferd_projection_lag_events{.*} (\d+)$/gm)]
+    const lags = [...(await metricsOf(port)).matchAll(/^transferd_projection_lag_events{.*} (\d+)$/gm)]
     return lags.length > 0 && lags.every(([, events]) => events === '0')
   })
   return (performance.now() - startedAtMs) / 1_000

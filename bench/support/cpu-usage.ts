@@ -61,6 +61,16 @@ export function residentMegabytes(pid: number): number {
   return Number(kilobytes) / 1024
 }
 
+/** Returns the largest resident memory of a process so far in megabytes. Returns `undefined` after its end, and except on Linux. */
+export function peakResidentMegabytes(pid: number): number | undefined {
+  try {
+    const kilobytes = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]
+    return kilobytes === undefined ? undefined : Number(kilobytes) / 1024
+  } catch {
+    return undefined
+  }
+}
+
 /** Waits until processes are idle, because their remaining work belongs to the measured requests. */
 export async function waitUntilIdle(pids: readonly number[]): Promise<void> {
   const used = () => pids.reduce((sum, pid) => sum + cpuMs(pid), 0)

@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { trackingIdOf } from '../../src/commands/ids.js'
+import { derivedEventId, trackingIdOf } from '../../src/commands/ids.js'
 import { type IssuedCredentials, MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
+import { claimStreamOf } from '../../src/commands/transfer/hash-uniqueness.js'
 import { defaultSettings } from '../../src/domain/merchant/merchant-settings.js'
+import { formatShortest, formatTwoDecimals } from '../../src/domain/money.js'
 import {
   callbackStream,
+  callbackSweepStream,
   paymentStream,
   transferStream,
   userStream,
@@ -19,9 +22,13 @@ const merchantCount = 500
 const changesPerMerchant = 6
 /** The approximate number of events per transfer, including those of payments, callbacks and changes of merchants. */
 const eventsPerTransfer = 6
-const appendsPerCall = 2_000
-/** The number of transfers between a creation and its completion. */
-const completedAfter = 200
+const appendsPerCall = 1_000
+/** Each customer makes this number of consecutive deposits of a merchant. */
+const transfersPerCustomer = 10
+/** The store encrypts and writes several calls concurrently. */
+const concurrentCalls = 3
+/** The number of transfers between a creation and its completion, which is more than all concurrent calls append. */
+const completedAfter = 1_000
 const intervalMs = 40
 const metadata = { actor: 'bench', $correlationId: randomUUID(), $causationId: randomUUID() }
 
@@ -29,8 +36,8 @@ type Common = ReturnType<typeof commonOf>
 
 /**
  * Fills an empty log with about the given number of events, as a service would have written them in the last hours or days: deposits
- * with payments, completions and delivered callbacks, and between them the creation and changes of merchants, users and accounts.
- * Returns the merchants' credentials.
+ * with claims, payments, completions and delivered callbacks, and between them the creation and changes of merchants, users and accounts.
+ * A service that starts on it finds nothing to add. Returns the merchants' credentials.
  */
 export async function growLog(
   store: EventStore,
@@ -44,22 +51,34 @@ export async function growLog(
   const perChange = Math.max(1, Math.floor(transfers / (merchantCount * (1 + changesPerMerchant))))
   const pending: { readonly common: Common; readonly n: number }[] = []
   let appends: Append[] = []
+  const writing: Promise<unknown>[] = []
   for (let n = 0; n < transfers; n++) {
     now = new Date(startMs + n * intervalMs).toISOString()
     if (n % perChange === 0) await others.change(n / perChange)
     const common = commonOf(others.merchants[n % others.merchants.length]!.id, n, now)
     pending.push({ common, n })
-    appends.push(...creation(common, now))
+    appends.push(...creation(common, n))
     if (pending.length > completedAfter) {
       const { common, n } = pending.shift()!
       appends.push(...completion({ ...common, at: now }, n))
     }
     if (appends.length < appendsPerCall) continue
-    await store.appendInOrder(appends)
+    if (writing.length >= concurrentCalls) await writing.shift()
+    writing.push(store.appendInOrder(appends))
     appends = []
   }
+  await Promise.all(writing)
   await store.appendInOrder(appends)
+  const last = pending.at(-1)
+  if (last) await store.appendInOrder([sweptThrough(transferStream(last.common.trackingId), now)])
   return others.merchants
+}
+
+/** Without this, the first start would check for each transfer whether its callback was recorded, as no service does. */
+function sweptThrough(stream: string, at: string): Append {
+  return append(callbackSweepStream, 0, [
+    { type: 'CallbackSweepAdvanced', data: { event: { stream, revision: 0 }, at } },
+  ])
 }
 
 function commonOf(merchantId: string, n: number, at: string) {
@@ -73,23 +92,32 @@ function append(stream: string, from: number, events: readonly DomainEvent[]): A
   return { stream, expectedRevision, events: events.map((event) => encodeEvent(event, metadata)) }
 }
 
-function creation(common: Common, at: string): Append[] {
-  const { trackingId, referenceId } = common
+function creation(common: Common, n: number): Append[] {
+  const { trackingId, merchantId, kind, referenceId, amountMinor, at } = common
+  const customer = Math.floor(n / merchantCount / transfersPerCustomer)
   const expiresAt = new Date(Date.parse(at) + 3_600_000).toISOString()
-  const own = { ...common, userId: `customer-${referenceId}`, expiresAt, hashId: randomUUID() }
-  return [append(transferStream(trackingId), 0, [{ ...depositCreated, data: { ...depositCreated.data, ...own } }])]
+  const own = { ...common, userId: `customer-${customer}`, expiresAt, hashId: randomUUID() }
+  const amountTexts = [...new Set([formatShortest(amountMinor), formatTwoDecimals(amountMinor)])]
+  const claim = { type: 'HashCodeSeen', data: { merchantId, kind, referenceId, amountTexts, at } } as const
+  return [
+    append(claimStreamOf(merchantId, amountTexts[0]! + referenceId), 0, [claim]),
+    append(transferStream(trackingId), 0, [{ ...depositCreated, data: { ...depositCreated.data, ...own } }]),
+  ]
 }
 
 function completion(common: Common, n: number): Append[] {
   const { trackingId, merchantId, referenceId, amountMinor, at } = common
   const money = { transactionAmountMinor: amountMinor, hasAmountMismatch: false, receiptUrl: null, message: null }
   const data = { ...common, ...money, receivedAmountMinor: amountMinor, reason: null }
-  const completed = encodeEvent({ type: 'TransferCompleted', data }, metadata)
+  const isPaidFromWallet = n % 3 === 0
+  // The id with which the service recognizes that it has already recorded the money of the collection.
+  const id = isPaidFromWallet ? derivedEventId(trackingId, 'collection 1') : randomUUID()
+  const completed = encodeEvent({ type: 'TransferCompleted', data }, metadata, id)
   const callback = { webhookId: completed.id, trackingId, merchantId, at }
   const payload = { status: 2, referenceId, amountMinor, ...money }
   const attempt = { attempt: 1, httpStatus: 200, durationMs: 40 }
   return [
-    ...(n % 3 === 0 ? [payment(common, accountNumber(n % merchantCount))] : []),
+    ...(isPaidFromWallet ? [payment(common, accountNumber(n % merchantCount))] : []),
     { stream: transferStream(trackingId), expectedRevision: 0, events: [completed] },
     append(callbackStream(trackingId), 0, [
       { type: 'CallbackRecorded', data: { ...callback, transferRevision: 1, payload } },

@@ -1,14 +1,20 @@
-import { execFile } from 'node:child_process'
+import { execFile, fork } from 'node:child_process'
+import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
+import { Allocations } from '../../bench/support/allocations.js'
 import { summaryOf, tableOf } from '../../bench/support/bench-report.js'
 import { startPeer } from '../../bench/support/bench-service.js'
 import { cpuMs, threadsMs } from '../../bench/support/cpu-usage.js'
 import { prepareCreates } from '../../bench/support/create-load.js'
 import { runLoad } from '../../bench/support/http-load.js'
+import { arrayBytes, arraysInMain, arraysInWorker } from './support/allocated-arrays.js'
 
 const run = promisify(execFile)
 const path = '/api/services/app/TransactionRequests/CreateDeposit'
@@ -60,6 +66,28 @@ t.test(
   },
 )
 
+t.test('counts the bytes that each thread allocates', { skip: process.platform !== 'linux' }, async (t) => {
+  const allocations = new Allocations(t.testdir())
+  const program = fileURLToPath(new URL('support/allocating-program.js', import.meta.url))
+  const child = fork(program, { execArgv: ['--single-threaded-gc', ...allocations.nodeOptions] })
+  t.teardown(() => child.disconnect())
+  await once(child, 'message')
+  const before = await allocations.read(child.pid!)
+  child.send('allocate')
+  await once(child, 'message')
+  const after = await allocations.read(child.pid!)
+  t.same([...after.keys()].sort(), ['allocating-program', 'main'])
+  for (const [thread, arrays] of [
+    ['main', arraysInMain],
+    ['allocating-program', arraysInWorker],
+  ] as const) {
+    const [from, to] = [before.get(thread)!, after.get(thread)!]
+    const ratio = (to.bytes - from.bytes) / (arrays * arrayBytes)
+    t.ok(ratio > 0.99 && ratio < 1.05, `${thread}: ${ratio} of the allocated bytes`)
+    t.ok(to.collectionMs > from.collectionMs, 'includes the time of the collections')
+  }
+})
+
 t.test('a row shows the median, the minimum and the maximum', async (t) => {
   t.same(summaryOf([3, 1, 2]), { median: 2, min: 1, max: 3 })
   t.same(summaryOf([4, 1, 2, 3]), { median: 2.5, min: 1, max: 4 })
@@ -96,6 +124,36 @@ t.test('the runner prints the measurements of a part as JSON and rejects an unkn
   t.equal(rejected.code, 2)
   const [, names = ''] = /parts are (.*)/.exec(rejected.stderr) ?? []
   for (const name of names.split(', ')) t.ok(existsSync(`dist/bench/${name}.bench.js`), name)
+})
+
+t.test('the runner prints what a failed part has measured, and fails', async (t) => {
+  const failed = await run(process.execPath, ['dist/bench/run-bench.js', 'growth', '--json'], {
+    env: { ...process.env, BENCH_SIZES: 'none' },
+  }).catch((error) => error)
+  t.equal(failed.code, 1)
+  const [{ title, notes }] = JSON.parse(failed.stdout).parts
+  t.equal(title, 'growth with the size of the log')
+  t.match(notes, [/^FAILED: NaN transfers: /, 'FAILED: growth, so its rows are incomplete'])
+})
+
+t.test("the peers' callbacks have a signature of the merchant's secret", async (t) => {
+  const received: { body: string; headers: IncomingHttpHeaders }[] = []
+  const server = createServer(async (request, response) => {
+    received.push({ body: await text(request), headers: request.headers })
+    response.writeHead(202).end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  // JavaScript without types.
+  const { callbackSender } = await import(new URL('../../../bench/peers/callback.js', import.meta.url).href)
+  const secret = Buffer.from('a secret of the merchant')
+  const webhookSecret = `whsec_${secret.toString('base64')}`
+  const send = callbackSender({ secretKey: 'secret', webhookSecret }, (server.address() as AddressInfo).port, 1)
+  t.equal(await send('msg_1', { trackingId: 'a', referenceId: 'b', amount: 100 }), 202)
+  const { body, headers } = received[0]!
+  const signed = `msg_1.${headers['webhook-timestamp']}.${body}`
+  t.equal(headers['webhook-signature'], `v1,${createHmac('sha256', secret).update(signed).digest('base64')}`)
+  t.match(JSON.parse(body), { TrackingId: 'a', RefereneceId: 'b', Amount: 100 })
 })
 
 t.test('a peer accepts and rejects the same requests as transferd', async (t) => {
