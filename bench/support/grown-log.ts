@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { derivedEventId, trackingIdOf } from '../../src/commands/ids.js'
 import { type IssuedCredentials, MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
-import { claimStreamOf } from '../../src/commands/transfer/hash-uniqueness.js'
+import { keyOf } from '../../src/commands/transfer/hash-uniqueness.js'
 import { defaultSettings } from '../../src/domain/merchant/merchant-settings.js'
 import { formatShortest, formatTwoDecimals } from '../../src/domain/money.js'
 import {
@@ -21,7 +21,7 @@ const merchantCount = 500
 /** The number of changes of each merchant, and of each account. */
 const changesPerMerchant = 6
 /** The approximate number of events per transfer, including those of payments, callbacks and changes of merchants. */
-const eventsPerTransfer = 6
+const eventsPerTransfer = 5
 const appendsPerCall = 1_000
 /** Each customer makes this number of consecutive deposits of a merchant. */
 const transfersPerCustomer = 10
@@ -36,7 +36,7 @@ type Common = ReturnType<typeof commonOf>
 
 /**
  * Fills an empty log with about the given number of events, as a service would have written them in the last hours or days: deposits
- * with claims, payments, completions and delivered callbacks, and between them the creation and changes of merchants, users and accounts.
+ * with payments, completions and delivered callbacks, and between them the creation and changes of merchants, users and accounts.
  * A service that starts on it finds nothing to add. Returns the merchants' credentials.
  */
 export async function growLog(
@@ -93,16 +93,16 @@ function append(stream: string, from: number, events: readonly DomainEvent[]): A
 }
 
 function creation(common: Common, n: number): Append[] {
-  const { trackingId, merchantId, kind, referenceId, amountMinor, at } = common
+  const { trackingId, merchantId, referenceId, amountMinor, at } = common
   const customer = Math.floor(n / merchantCount / transfersPerCustomer)
   const expiresAt = new Date(Date.parse(at) + 3_600_000).toISOString()
   const own = { ...common, userId: `customer-${customer}`, expiresAt, hashId: randomUUID() }
   const amountTexts = [...new Set([formatShortest(amountMinor), formatTwoDecimals(amountMinor)])]
-  const claim = { type: 'HashCodeSeen', data: { merchantId, kind, referenceId, amountTexts, at } } as const
-  return [
-    append(claimStreamOf(merchantId, amountTexts[0]! + referenceId), 0, [claim]),
-    append(transferStream(trackingId), 0, [{ ...depositCreated, data: { ...depositCreated.data, ...own } }]),
-  ]
+  const reserves = amountTexts.map((amountText) => keyOf(merchantId, amountText + referenceId))
+  const created = append(transferStream(trackingId), 0, [
+    { ...depositCreated, data: { ...depositCreated.data, ...own } },
+  ])
+  return [{ ...created, reserves }]
 }
 
 function completion(common: Common, n: number): Append[] {

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import { endOfLog } from '../event-store/event-store.js'
+import { type EventStore, endOfLog } from '../event-store/event-store.js'
 import { follow } from '../subscriptions/follow.js'
 import { type Part, startUnderLease } from '../subscriptions/under-lease.js'
 import { CallbackMemory, rememberedPrefixes } from './callback-memory.js'
@@ -13,8 +13,13 @@ const reportMs = 2_000
 const gatherMs = { calm: 20, busy: 20 } as const
 const streamPrefixes = [...new Set([...rememberedPrefixes, ...deliveredPrefixes])]
 
+interface CallbackDependencies extends DeliveryDependencies {
+  /** The store, which may omit creations that trigger no callback. */
+  readonly followed: EventStore
+}
+
 /** Records and delivers callbacks in the process that holds the lease. Start `merchants` before. `stop` waits for the attempts in flight. */
-export function startCallbacks(deps: DeliveryDependencies): Part {
+export function startCallbacks(deps: CallbackDependencies): Part {
   return startUnderLease(deps, 'callbacks', async ({ signal }, { onUnavailable }, stopping) => {
     deps.logger.info('callbacks: this process now records and delivers callbacks')
     const checkpoint = await SweepCheckpoint.load(deps.store, deps.clock)
@@ -40,7 +45,7 @@ export function startCallbacks(deps: DeliveryDependencies): Part {
     if (signal.aborted) onEnd()
     const worker = new DeliveryWorker({ ...deps, memory }, signal, cutOff.signal)
     const following = follow({
-      ...{ store: deps.store, after: memory.through, streamPrefixes, signal, gatherMs, onUnavailable },
+      ...{ store: deps.followed, after: memory.through, streamPrefixes, signal, gatherMs, onUnavailable },
       isRetried: () => true,
       handle(page) {
         memory.take(page)

@@ -88,6 +88,9 @@ export type ScenarioName = keyof typeof scenarios
 export const scenarioNames = Object.keys(scenarios) as readonly ScenarioName[]
 
 const referencePrefix = 'scenario-'
+const byAmount: ReadonlyMap<string, Scenario> = new Map(
+  scenarioNames.map((name) => [`${scenarios[name].kind} ${scenarios[name].amountMinor}`, scenarios[name]]),
+)
 
 /** Returns a `referenceId` with which a transfer of a sandbox merchant plays a scenario. `rest` distinguishes it from others. */
 export function scenarioReference(name: ScenarioName, rest: string): string {
@@ -103,8 +106,8 @@ export function scenarioOf({
   referenceId,
   amountMinor,
 }: Pick<Transfer, 'kind' | 'referenceId' | 'amountMinor'>): Scenario | undefined {
-  const all: readonly Scenario[] = scenarioNames.map((name) => scenarios[name])
-  const named = scenarioNames.find((name) => referenceId.startsWith(scenarioReference(name, '')))
+  const isNamed = referenceId.startsWith(referencePrefix)
+  const named = isNamed && scenarioNames.find((name) => referenceId.startsWith(scenarioReference(name, '')))
   if (named) return scenarios[named].kind === kind ? scenarios[named] : undefined
-  return all.find((scenario) => scenario.kind === kind && scenario.amountMinor === amountMinor)
+  return byAmount.get(`${kind} ${amountMinor}`)
 }

@@ -14,7 +14,7 @@ export function estimatedBytes(value: unknown): number {
   if (typeof value === 'bigint') return bigintBytes
   if (typeof value !== 'object' || value === null) return 0
   let bytes = objectBytes
-  // Faster than Object.keys and Object.values, which allocate a list. Arrays also have only own keys.
-  for (const name in value) bytes += fieldBytes + estimatedBytes(Reflect.get(value, name))
+  // Faster than Object.keys and Object.values, which allocate a list, and than Reflect.get. Arrays also have only own keys.
+  for (const name in value) bytes += fieldBytes + estimatedBytes((value as { readonly [name: string]: unknown })[name])
   return bytes
 }

@@ -1,15 +1,20 @@
 import { callbackMetrics } from '../callbacks/callback-metrics.js'
 import { defaultCallbackTiming } from '../callbacks/callback-timing.js'
+import { withoutSilentCreations } from '../callbacks/callback-trigger.js'
 import { startCallbacks } from '../callbacks/callbacks.js'
 import { createHostResolver } from '../callbacks/deliver/endpoint-connection.js'
 import { CallbackCommands } from '../commands/callback/callback-commands.js'
 import { callbackNetworks } from '../commands/merchant/callback-networks.js'
 import { MerchantCommands } from '../commands/merchant/merchant-commands.js'
+import { protectedStore } from '../operations/stores/stores.js'
 import { runInBackground } from './background.js'
 
-await runInBackground('callbacks', ({ configuration, store, readModels, merchants, box, clock, logger, registry }) =>
-  startCallbacks({
+await runInBackground('callbacks', ({ configuration, rawStore, store, readModels, merchants, keys, box, ...tools }) => {
+  const { clock, logger, registry } = tools
+  return startCallbacks({
     ...{ store, readModels, merchants, clock, logger },
+    // Checking, decrypting and folding each create took more than half of this thread's time.
+    followed: protectedStore(withoutSilentCreations(rawStore), box, keys),
     commands: new CallbackCommands(store, clock),
     merchantCommands: new MerchantCommands(store, clock, box),
     resolve: createHostResolver(),
@@ -17,5 +22,5 @@ await runInBackground('callbacks', ({ configuration, store, readModels, merchant
     random: Math.random,
     metrics: callbackMetrics(registry),
     timing: { ...defaultCallbackTiming, attemptTimeoutMs: configuration.callbackTimeoutMs },
-  }),
-)
+  })
+})

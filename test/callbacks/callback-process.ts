@@ -2,6 +2,7 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { callbackMetrics } from '../../src/callbacks/callback-metrics.js'
 import { defaultCallbackTiming } from '../../src/callbacks/callback-timing.js'
+import { withoutSilentCreations } from '../../src/callbacks/callback-trigger.js'
 import { startCallbacks } from '../../src/callbacks/callbacks.js'
 import { CallbackCommands } from '../../src/commands/callback/callback-commands.js'
 import { CallbackNetworks } from '../../src/commands/merchant/callback-networks.js'
@@ -21,6 +22,7 @@ const merchants = new MerchantDirectory(store, secretBox, clock, () => undefined
 await merchants.start()
 startCallbacks({
   store,
+  followed: withoutSilentCreations(store),
   readModels,
   commands: new CallbackCommands(store, clock),
   merchantCommands: new MerchantCommands(store, clock, secretBox),

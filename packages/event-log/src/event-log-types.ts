@@ -431,7 +431,7 @@ export function withReservedKeys<Reserving extends Append>(append: Reserving): R
   }
   if (expectedRevision !== 'no_stream' || !first)
     throw new TypeError(`${stream}: only an append that creates its stream can reserve keys`)
-  if (reserves.length > maxReserved || ![...reserves, reservedFor ?? stream].every(isWellFormed))
+  if (reserves.length > maxReserved || !reserves.every(isWellFormed) || !isWellFormed(reservedFor ?? stream))
     throw new TypeError(`${stream}: an append reserves at most ${maxReserved} keys of well-formed text`)
   if (typeof metadata === 'string') {
     if (!areNamed) throw new TypeError(`${stream}: the first event does not name the keys that the append reserves`)
@@ -442,8 +442,9 @@ export function withReservedKeys<Reserving extends Append>(append: Reserving): R
 }
 
 function isWellFormed(text: unknown): boolean {
-  return typeof text === 'string' && text !== '' && !loneSurrogate.test(text)
+  return typeof text === 'string' && text !== '' && !(surrogate.test(text) && loneSurrogate.test(text))
 }
+const surrogate = /[\ud800-\udfff]/
 const loneSurrogate = /\p{Surrogate}/u
 
 /** Returns the stored text of an event with these JSON texts. */

@@ -4,6 +4,7 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playw
 import { Registry } from 'prom-client'
 import type { Test } from 'tap'
 import { callbackMetrics } from '../../../src/callbacks/callback-metrics.js'
+import { withoutSilentCreations } from '../../../src/callbacks/callback-trigger.js'
 import { startCallbacks } from '../../../src/callbacks/callbacks.js'
 import { CallbackNetworks } from '../../../src/commands/merchant/callback-networks.js'
 import type { IssuedCredentials } from '../../../src/commands/merchant/merchant-commands.js'
@@ -55,6 +56,7 @@ export async function startDashboard(
   t.teardown(() => destroyTestService(service))
   const callbacks = startCallbacks({
     store: service.store,
+    followed: withoutSilentCreations(service.store),
     readModels: service.readModels,
     merchants: service.directory,
     commands: service.callbacks,
