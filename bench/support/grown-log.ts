@@ -28,7 +28,7 @@ const transfersPerCustomer = 10
 /** The store encrypts and writes several calls concurrently. */
 const concurrentCalls = 3
 /** The number of transfers between a creation and its completion, which is more than all concurrent calls append. */
-const completedAfter = 1_000
+const completedAfter = 5_000
 const intervalMs = 40
 const metadata = { actor: 'bench', $correlationId: randomUUID(), $causationId: randomUUID() }
 

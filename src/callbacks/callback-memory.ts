@@ -11,7 +11,7 @@ import { evolved, foldEvent, readEvent } from '../event-store/read-event.js'
 import { boundedCache, sizedCache } from '../kernel/bounded-cache.js'
 import { estimatedBytes } from '../kernel/memory-size.js'
 import { pause } from '../subscriptions/retry.js'
-import { triggersCallback } from './callback-trigger.js'
+import { isSilentCreation, triggersCallback } from './callback-trigger.js'
 import { type EventOfTransfer, UnrecordedEvents } from './record/unrecorded-events.js'
 
 /** A change of a transfer that triggers a callback. */
@@ -101,6 +101,13 @@ export class CallbackMemory {
     this.unrecorded = new UnrecordedEvents(through)
   }
 
+  /** Returns false for an event that {@link CallbackMemory.take} would ignore: it triggers no callback, or this process appended it. */
+  isNeeded(event: RecordedEvent): boolean {
+    if (event.type !== 'CallbackDelivered') return !isSilentCreation(event)
+    const { lane } = this.#lanes.get(event.stream.slice(streamPrefix.callback.length)) ?? unknownLane
+    return lane === undefined || revisionOf(lane) < event.revision
+  }
+
   /** Takes the next page of the streams in {@link rememberedPrefixes}. */
   take(page: Page): void {
     const { events, checkpoint = this.through } = page
@@ -154,7 +161,8 @@ export class CallbackMemory {
   keep(trackingId: string, lane: LoadedLane): void {
     const known = this.#lanes.get(trackingId) ?? unknownLane
     if (known.lane && revisionOf(known.lane) > revisionOf(lane)) return
-    const causes = new Map([...(known.lane?.causes ?? []), ...lane.causes])
+    const before = known.lane?.causes ?? lane.causes
+    const causes = before === lane.causes ? before : new Map([...before, ...lane.causes])
     this.#lanes.set(trackingId, { ...known, lane: { ...lane, causes } })
   }
 

@@ -1,6 +1,6 @@
 import type { Transfer, TransferState } from '../domain/transfer/transfer.js'
 import type { TransferEvent } from '../domain/transfer/transfer-events.js'
-import type { EventStore, RecordedEvent } from '../event-store/event-store.js'
+import type { RecordedEvent } from '../event-store/event-store.js'
 
 type Trigger = 'as-recorded' | 'status-change' | 'never'
 
@@ -31,22 +31,9 @@ export function mayTriggerCallback({ type, data }: Pick<RecordedEvent, 'type' | 
   return trigger === 'as-recorded' ? data.told === true : trigger === 'status-change'
 }
 
-/**
- * Decorates the log for a follower that folds only transfers with a callback: it omits the creations that trigger none, which are most events
- * of a busy log. A page keeps its last event, because the follower saves its place.
- */
-export function withoutSilentCreations(raw: EventStore): EventStore {
-  const isNeeded = (event: RecordedEvent) =>
-    triggers[event.type as TransferEvent['type']] !== 'as-recorded' || mayTriggerCallback(event)
-  return {
-    ...raw,
-    async *subscribeToAll(options) {
-      for await (const page of raw.subscribeToAll(options)) {
-        const last = page.events.length - 1
-        yield { ...page, events: page.events.filter((event, index) => index === last || isNeeded(event)) }
-      }
-    },
-  }
+/** Returns whether the event is a creation that triggers no callback. */
+export function isSilentCreation(event: Pick<RecordedEvent, 'type' | 'data'>): boolean {
+  return triggers[event.type as TransferEvent['type']] === 'as-recorded' && !mayTriggerCallback(event)
 }
 
 /** Returns whether an event of a transfer triggers a callback, with the states before and after it. */

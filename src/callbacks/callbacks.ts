@@ -4,6 +4,7 @@ import { follow } from '../subscriptions/follow.js'
 import { type Part, startUnderLease } from '../subscriptions/under-lease.js'
 import { CallbackMemory, rememberedPrefixes } from './callback-memory.js'
 import { type DeliveryDependencies, DeliveryWorker, deliveredPrefixes } from './deliver/delivery-worker.js'
+import type { IsNeeded } from './needed-events.js'
 import { CallbackRecorder, recordFromSubscription } from './record/callback-recorder.js'
 import { SweepCheckpoint, sweepCallbacks } from './record/callback-sweep.js'
 
@@ -14,8 +15,8 @@ const gatherMs = { calm: 20, busy: 20 } as const
 const streamPrefixes = [...new Set([...rememberedPrefixes, ...deliveredPrefixes])]
 
 interface CallbackDependencies extends DeliveryDependencies {
-  /** The store, which may omit creations that trigger no callback. */
-  readonly followed: EventStore
+  /** Returns the store that is followed. It omits the events that are not needed, except for the last one of a page. */
+  readonly followed: (isNeeded: IsNeeded) => EventStore
 }
 
 /** Records and delivers callbacks in the process that holds the lease. Start `merchants` before. `stop` waits for the attempts in flight. */
@@ -45,7 +46,14 @@ export function startCallbacks(deps: CallbackDependencies): Part {
     if (signal.aborted) onEnd()
     const worker = new DeliveryWorker({ ...deps, memory }, signal, cutOff.signal)
     const following = follow({
-      ...{ store: deps.followed, after: memory.through, streamPrefixes, signal, gatherMs, onUnavailable },
+      ...{
+        store: deps.followed((event) => memory.isNeeded(event)),
+        after: memory.through,
+        streamPrefixes,
+        signal,
+        gatherMs,
+        onUnavailable,
+      },
       isRetried: () => true,
       handle(page) {
         memory.take(page)

@@ -58,8 +58,11 @@ export interface BackgroundThreadParts {
 
 type StartRole = (parts: BackgroundThreadParts) => Part
 
-/** Lower than the main thread's, because requests take precedence over background work on machines with few cores. */
-const niceness = 5
+/**
+ * Lower priorities than the main thread's, because requests take precedence on machines with few cores. Merchants wait for callbacks, so these
+ * come before the read models.
+ */
+const niceness: { readonly [role in BackgroundRole]: number } = { callbacks: 5, projections: 10 }
 const aliveEveryMs = 2_500
 
 type Running = { readonly registry: Registry; problems(): readonly string[]; stop(): Promise<void> }
@@ -72,7 +75,7 @@ export async function runInBackground(role: BackgroundRole, startRole: StartRole
 
 async function run(port: MessagePort, role: BackgroundRole, startRole: StartRole, data: ThreadData): Promise<void> {
   // Only Linux has priorities per thread; on other systems this would slow down the whole process.
-  if (process.platform === 'linux') setPriority(0, niceness)
+  if (process.platform === 'linux') setPriority(0, niceness[role])
   const send = (message: FromBackground) => port.postMessage(message)
   const stopping = new AbortController()
   const starting = start(role, startRole, data, stopping.signal)

@@ -1,8 +1,8 @@
 import { callbackMetrics } from '../callbacks/callback-metrics.js'
 import { defaultCallbackTiming } from '../callbacks/callback-timing.js'
-import { withoutSilentCreations } from '../callbacks/callback-trigger.js'
 import { startCallbacks } from '../callbacks/callbacks.js'
 import { createHostResolver } from '../callbacks/deliver/endpoint-connection.js'
+import { onlyNeeded } from '../callbacks/needed-events.js'
 import { CallbackCommands } from '../commands/callback/callback-commands.js'
 import { callbackNetworks } from '../commands/merchant/callback-networks.js'
 import { MerchantCommands } from '../commands/merchant/merchant-commands.js'
@@ -14,7 +14,7 @@ await runInBackground('callbacks', ({ configuration, rawStore, store, readModels
   return startCallbacks({
     ...{ store, readModels, merchants, clock, logger },
     // Checking, decrypting and folding each create took more than half of this thread's time.
-    followed: protectedStore(withoutSilentCreations(rawStore), box, keys),
+    followed: (isNeeded) => protectedStore(onlyNeeded(rawStore, isNeeded), box, keys),
     commands: new CallbackCommands(store, clock),
     merchantCommands: new MerchantCommands(store, clock, box),
     resolve: createHostResolver(),

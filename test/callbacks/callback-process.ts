@@ -2,8 +2,8 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { callbackMetrics } from '../../src/callbacks/callback-metrics.js'
 import { defaultCallbackTiming } from '../../src/callbacks/callback-timing.js'
-import { withoutSilentCreations } from '../../src/callbacks/callback-trigger.js'
 import { startCallbacks } from '../../src/callbacks/callbacks.js'
+import { onlyNeeded } from '../../src/callbacks/needed-events.js'
 import { CallbackCommands } from '../../src/commands/callback/callback-commands.js'
 import { CallbackNetworks } from '../../src/commands/merchant/callback-networks.js'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
@@ -22,7 +22,7 @@ const merchants = new MerchantDirectory(store, secretBox, clock, () => undefined
 await merchants.start()
 startCallbacks({
   store,
-  followed: withoutSilentCreations(store),
+  followed: (isNeeded) => onlyNeeded(store, isNeeded),
   readModels,
   commands: new CallbackCommands(store, clock),
   merchantCommands: new MerchantCommands(store, clock, secretBox),

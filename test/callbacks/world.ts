@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import type { CallbackMetrics } from '../../src/callbacks/callback-metrics.js'
 import { type CallbackTiming, defaultCallbackTiming } from '../../src/callbacks/callback-timing.js'
-import { withoutSilentCreations } from '../../src/callbacks/callback-trigger.js'
 import { startCallbacks } from '../../src/callbacks/callbacks.js'
 import type { DeliveryDependencies } from '../../src/callbacks/deliver/delivery-worker.js'
+import { onlyNeeded } from '../../src/callbacks/needed-events.js'
 import { CallbackCommands } from '../../src/commands/callback/callback-commands.js'
 import { CallbackNetworks } from '../../src/commands/merchant/callback-networks.js'
 import { type IssuedCredentials, MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
@@ -162,7 +162,7 @@ export async function openWorld(t: Teardown, options: WorldOptions = {}): Promis
     start(overrides = {}) {
       const part = startCallbacks({
         store,
-        followed: withoutSilentCreations(store),
+        followed: (isNeeded) => onlyNeeded(store, isNeeded),
         readModels,
         commands: callbacks,
         merchantCommands: merchants,

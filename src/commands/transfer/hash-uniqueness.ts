@@ -45,18 +45,19 @@ const reused = refuse('conflict', 'hash-reused')
 export async function createWithUniqueHash(
   store: EventStore,
   command: CreateCommand,
-  hash: RequestHash | undefined,
+  /** The amount text of the request's hashCode; `undefined` if it has none. */
+  hashedAmountText: string | undefined,
   context: CommandContext,
 ): Promise<CommandResult<TransferState, TransferEvent>> {
   const { merchantId, referenceId, amountMinor, trackingId } = command
-  const request = hash ? { ...command, hashId: hashIdOf(merchantId, hash.hashCode) } : command
   // Callbacks are hashed with the shortest form.
   const shortest = formatShortest(amountMinor)
-  const amountTexts = hash && hash.amountText !== shortest ? [shortest, hash.amountText] : [shortest]
+  const isOther = hashedAmountText !== undefined && hashedAmountText !== shortest
+  const amountTexts = isOther ? [shortest, hashedAmountText] : [shortest]
   const reserves = amountTexts.map((amountText) => keyOf(merchantId, amountText + referenceId))
   const stream = transferStream(trackingId)
   const handle = (loaded: Loaded<TransferState>) =>
-    handleCommand(store, transferDecider, stream, request, context, { loaded, reserves })
+    handleCommand(store, transferDecider, stream, command, context, { loaded, reserves })
   let result: CommandResult<TransferState, TransferEvent>
   try {
     result = await handle(emptyStream(transferDecider))

@@ -9,7 +9,7 @@ import { targetDate, targetDayFrom } from '../../domain/target-days.js'
 import type { Transfer, TransferState } from '../../domain/transfer/transfer.js'
 import type { MismatchPolicy, TransferCommand } from '../../domain/transfer/transfer-commands.js'
 import { transferDecider } from '../../domain/transfer/transfer-decider.js'
-import type { TransferEvent, TransferKind } from '../../domain/transfer/transfer-events.js'
+import type { TransferEvent } from '../../domain/transfer/transfer-events.js'
 import { encodeEvent } from '../../event-store/event-codec.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import { refuse } from '../../kernel/rules.js'
@@ -27,7 +27,13 @@ import {
   type Unreadable,
 } from '../handle-command.js'
 import { derivedEventId, trackingIdOf, uuidV5 } from '../ids.js'
-import { type CreateCommand, createWithUniqueHash, type RequestHash, wasCreatedWithHash } from './hash-uniqueness.js'
+import {
+  type CreateCommand,
+  createWithUniqueHash,
+  hashIdOf,
+  type RequestHash,
+  wasCreatedWithHash,
+} from './hash-uniqueness.js'
 import {
   type Acting,
   type Action,
@@ -53,7 +59,8 @@ export class TransferCommands {
 
   /** Creates a transfer, or returns the one that the same request created earlier. */
   async create(request: CreateRequest, context: CommandContext): Promise<TransferResult> {
-    return toResult(await createWithUniqueHash(this.store, this.#createCommand(request), request.hash, context))
+    const amountText = request.hash?.amountText
+    return toResult(await createWithUniqueHash(this.store, this.#createCommand(request), amountText, context))
   }
 
   /** Returns the transfer of the same request, even if today's settings would reject it. `unproven` must be the hashCode of its creation. */
@@ -193,14 +200,18 @@ export class TransferCommands {
     return this.#execute(trackingId, { type: 'Expire', at: this.clock() }, context)
   }
 
-  #createCommand({ hash: _, ...request }: CreateRequest): CreateCommand {
+  #createCommand({ hash, ...request }: CreateRequest): CreateCommand {
     const at = this.clock()
     const { merchantId, referenceId } = request
-    const idOf = (kind: TransferKind) => ({ trackingId: trackingIdOf(merchantId, kind, referenceId), at })
-    if (!('channel' in request)) return { type: 'CreateWithdrawal', ...idOf('withdrawal'), ...request }
+    const hashId = hash ? hashIdOf(merchantId, hash.hashCode) : null
+    if (!('channel' in request)) {
+      const trackingId = trackingIdOf(merchantId, 'withdrawal', referenceId)
+      return { type: 'CreateWithdrawal', trackingId, at, hashId, ...request }
+    }
     const { expiryMinutes, ...deposit } = request
+    const trackingId = trackingIdOf(merchantId, 'deposit', referenceId)
     const expiresAt = addMs(at, expiryMinutes * minuteMs)
-    return { type: 'CreateDeposit', ...idOf('deposit'), expiresAt, ...deposit }
+    return { type: 'CreateDeposit', trackingId, at, hashId, expiresAt, ...deposit }
   }
 
   /** Executes a command that depends on the settings of the transfer's merchant, and reads the transfer once for both. */

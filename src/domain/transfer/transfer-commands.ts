@@ -6,7 +6,7 @@ type ByActor = { readonly by: string; readonly at: string }
 
 /** `hashId` is the digest of the request's hashCode, if it had one. */
 type Create<Type extends TransferCreated['type']> = Omit<DataOf<TransferEvent, Type>, 'kind' | 'hashId'> & {
-  readonly hashId?: string
+  readonly hashId?: string | null
 }
 export type CreateDeposit = { readonly type: 'CreateDeposit' } & Create<'DepositCreated'>
 export type CreateWithdrawal = { readonly type: 'CreateWithdrawal' } & Create<'WithdrawalCreated'>

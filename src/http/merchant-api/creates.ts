@@ -212,9 +212,10 @@ function requestOf(
   // An empty object would look like erased metadata.
   const metadata = Object.keys(body.metadata ?? {}).length === 0 ? null : body.metadata!
   const requested = statedFields(requestedFields, { ...body, metadata })
-  const common = { merchantId, referenceId, amountMinor, ...requested, told: settings.callbackOnCreate, hash }
-  if (channel !== 'withdrawal') return { ...common, channel, expiryMinutes: minutesToPay(settings, common) }
-  return { ...common, ...statedFields(payeeFields, { identityNumber: null, ...(body as Withdrawal) }) }
+  const common = { merchantId, referenceId, amountMinor, told: settings.callbackOnCreate, hash }
+  if (channel !== 'withdrawal')
+    return { ...common, channel, expiryMinutes: minutesToPay(settings, common), ...requested }
+  return { ...common, ...statedFields(payeeFields, { identityNumber: null, ...(body as Withdrawal) }), ...requested }
 }
 
 function minutesToPay(

@@ -4,8 +4,8 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playw
 import { Registry } from 'prom-client'
 import type { Test } from 'tap'
 import { callbackMetrics } from '../../../src/callbacks/callback-metrics.js'
-import { withoutSilentCreations } from '../../../src/callbacks/callback-trigger.js'
 import { startCallbacks } from '../../../src/callbacks/callbacks.js'
+import { onlyNeeded } from '../../../src/callbacks/needed-events.js'
 import { CallbackNetworks } from '../../../src/commands/merchant/callback-networks.js'
 import type { IssuedCredentials } from '../../../src/commands/merchant/merchant-commands.js'
 import type { MerchantSettings } from '../../../src/domain/merchant/merchant-events.js'
@@ -56,7 +56,7 @@ export async function startDashboard(
   t.teardown(() => destroyTestService(service))
   const callbacks = startCallbacks({
     store: service.store,
-    followed: withoutSilentCreations(service.store),
+    followed: (isNeeded) => onlyNeeded(service.store, isNeeded),
     readModels: service.readModels,
     merchants: service.directory,
     commands: service.callbacks,
