@@ -21,7 +21,7 @@ const onRequest = ['growth']
 
 let running: ChildProcess | undefined
 let isStopped = false
-// The part ends itself, and what it has measured is printed. A terminal sends SIGINT to the part, too.
+// The part ends itself, and its measurements are printed. A terminal sends SIGINT to the part, too.
 process.on('SIGINT', () => {
   isStopped = true
 })

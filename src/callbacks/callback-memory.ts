@@ -91,7 +91,7 @@ export class CallbackMemory {
   readonly #transfers = sizedCache<TransferChanges>(maxTransferBytes, ({ bytes }) => bytes)
   readonly #lanes = boundedCache<KnownLane>(maxLanes)
   readonly #turns = oneAtATime(maxWaitingAppends)
-  /** What the sweep still has to record. */
+  /** The events that the sweep still has to record. */
   readonly unrecorded: UnrecordedEvents
   /** Ends the wait for the next page, which all recordings share. */
   #nextPage: { readonly taken: AbortController; readonly wait: Promise<void> } | undefined

@@ -1,5 +1,6 @@
 import { type DomainEvent, type EventMetadata, encodeEvent } from '../event-store/event-codec.js'
 import {
+  type Append,
   type AppendResult,
   type EventStore,
   type NewEvent,
@@ -37,6 +38,8 @@ export interface HandleOptions<State> {
   readonly loaded?: Loaded<State> | undefined
   /** The keys that the stream reserves when the command creates it. */
   readonly reserves?: readonly string[] | undefined
+  /** Returns the appends that must succeed before the command's if the stream exists and so cannot reserve keys. */
+  readonly reservesElsewhere?: (() => readonly Append[]) | undefined
   /** The id of the first event, random if omitted. A stream that contains this event is not changed again, regardless of its state. */
   readonly onceId?: string | undefined
   /** The revision that the caller has seen. If the stream has changed since, the command is refused with the rule `changed-meanwhile`. */
@@ -88,7 +91,7 @@ export function handleCommand<State, Command, Event extends DomainEvent, Rule ex
   context: CommandContext,
   options: HandleOptions<State> = {},
 ): Promise<CommandResult<State, Event, Rule>> {
-  const { loaded, reserves, onceId, seenRevision } = options
+  const { loaded, reserves, reservesElsewhere, onceId, seenRevision } = options
   let known = loaded
   const attempt = async (): Promise<CommandResult<State, Event, Rule>> => {
     const { state, revision, isDone } = known ?? (await loadStream(store, decider, stream, { onceId }))
@@ -101,9 +104,11 @@ export function handleCommand<State, Command, Event extends DomainEvent, Rule ex
     if (events.length === 0) return { accepted: true, state, events, revision }
     const encoded = events.map((event, index) => encodeEvent(event, context, index === 0 ? onceId : undefined))
     const append = { stream, expectedRevision: revision, events: encoded }
-    const [appended] = await store.appendInOrder([revision === 'no_stream' ? { ...append, reserves } : append])
+    const isNew = revision === 'no_stream'
+    const appends = isNew ? [{ ...append, reserves }] : [...(reservesElsewhere?.() ?? []), append]
+    const results = await store.appendInOrder(appends)
     const after = events.reduce((folded, event) => decider.evolve(folded, event), state)
-    return { accepted: true, state: after, events, revision: appended!.revision }
+    return { accepted: true, state: after, events, revision: results.at(-1)!.revision }
   }
   const attributes = () => ({ ...streamAttributes(stream), 'transferd.correlation_id': context.$correlationId })
   return inSpan(

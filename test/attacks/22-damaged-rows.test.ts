@@ -138,7 +138,7 @@ async function createHistory(t: Test) {
   }
   const { result } = await send(paths.native, createBody('native', secretKey, {}, '100'))
   const { trackingId, referenceId } = result
-  // A repeat in another form of the amount.
+  // A repeat in a different form of the amount.
   await send(paths.native, createBody('native', secretKey, { referenceId }, '100.00'))
   const login = await send(
     walletPaths.logIn,

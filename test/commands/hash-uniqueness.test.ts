@@ -5,6 +5,7 @@ import { serve } from '@transferd/event-log-server/test/support/server-fixture'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { trackingIdOf } from '../../src/commands/ids.js'
+import { skipEvent } from '../../src/commands/skip-events.js'
 import { hashIdOf, keyOf } from '../../src/commands/transfer/hash-uniqueness.js'
 import type { TransferResult } from '../../src/commands/transfer/transfer-requests.js'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
@@ -14,6 +15,7 @@ import type { TransferKind } from '../../src/domain/transfer/transfer-events.js'
 import { type EventStore, StoreUnavailableError } from '../../src/event-store/event-store.js'
 import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
 import { logCalls, logCount } from '../../src/event-store/log-counts.js'
+import { skipEvents } from '../../src/event-store/read-event.js'
 import { copyLog } from '../../src/operations/copy/copy-log.js'
 import { hashCode } from '../../src/security/api-keys.js'
 import { settings } from '../domain/merchant-samples.js'
@@ -376,6 +378,38 @@ for (const engine of ['embedded', 'EventStoreDB'] as const) {
     ])
     t.match(await create({ kind: 'deposit', amount: '10', referenceId: '0.0r' }), isReused)
   })
+}
+
+for (const engine of ['embedded', 'EventStoreDB'] as const) {
+  t.test(
+    `a transfer that is created again after its creation was skipped reserves its texts, on ${engine}`,
+    async (t) => {
+      const log = await openUntilEnd(t, engine)
+      const merchantId = randomUUID()
+      const stream = transferStream(trackingIdOf(merchantId, 'deposit', 'r'))
+      await log.append(stream, 'no_stream', [{ id: randomUUID(), type: 'Foreign', data: {}, metadata: {} }])
+      const onLog = () => newMerchant(skipEvents(log), merchantId)
+      const body = { kind: 'deposit', amount: '100', referenceId: 'r', hashed: '100.00' } as const
+      await t.rejects(onLog().create(body), { name: 'UnreadableEventError' })
+      await skipEvent({ store: skipEvents(log), clock }, { stream, revision: 0, reason: 'a test' }, context)
+      t.match(await onLog().create(body), isNew)
+      t.match(await onLog().create(body), isRepeat)
+      const claims = await log.readAll({ maxCount: 100, streamPrefixes: ['hash-'] })
+      t.strictSame(
+        claims.events.map(({ data }) => data.amountTexts),
+        [['100'], ['100.00']],
+      )
+      for (const hashed of ['100', '100.00'])
+        t.match(await onLog().create({ kind: 'withdrawal', amount: '100', referenceId: 'r', hashed }), isReused)
+
+      const taken = transferStream(trackingIdOf(merchantId, 'withdrawal', 'taken'))
+      await log.append(taken, 'no_stream', [{ id: randomUUID(), type: 'Foreign', data: {}, metadata: {} }])
+      await skipEvent({ store: skipEvents(log), clock }, { stream: taken, revision: 0, reason: 'a test' }, context)
+      t.match(await onLog().create({ ...body, referenceId: 'taken' }), isNew)
+      t.match(await onLog().create({ ...body, kind: 'withdrawal', referenceId: 'taken' }), isReused)
+      t.equal((await log.readStream(taken)).length, 1, 'a transfer whose text is taken is not created')
+    },
+  )
 }
 
 t.test(

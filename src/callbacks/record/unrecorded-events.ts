@@ -50,7 +50,7 @@ export class UnrecordedEvents {
     this.#taken.emit('page')
   }
 
-  /** Notes that an event needs no recording any more. */
+  /** Notes that an event no longer needs recording. */
   remove({ id }: Pick<RecordedEvent, 'id'>): void {
     this.#events.delete(id)
   }

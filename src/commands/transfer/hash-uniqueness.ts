@@ -7,6 +7,7 @@ import { transferDecider } from '../../domain/transfer/transfer-decider.js'
 import type { TransferEvent } from '../../domain/transfer/transfer-events.js'
 import { encodeEvent } from '../../event-store/event-codec.js'
 import {
+  type Append,
   type EventStore,
   KeyReservedError,
   reservationIn,
@@ -56,8 +57,9 @@ export async function createWithUniqueHash(
   const amountTexts = isOther ? [shortest, hashedAmountText] : [shortest]
   const reserves = amountTexts.map((amountText) => keyOf(merchantId, amountText + referenceId))
   const stream = transferStream(trackingId)
+  const reservesElsewhere = () => amountTexts.map((amountText) => laterReservation(command, amountText, context))
   const handle = (loaded: Loaded<TransferState>) =>
-    handleCommand(store, transferDecider, stream, command, context, { loaded, reserves })
+    handleCommand(store, transferDecider, stream, command, context, { loaded, reserves, reservesElsewhere })
   let result: CommandResult<TransferState, TransferEvent>
   try {
     result = await handle(emptyStream(transferDecider))
@@ -65,50 +67,38 @@ export async function createWithUniqueHash(
     if (!(error instanceof KeyReservedError)) throw error
     // EventStoreDB reserves keys before it looks at the stream, so a rejected create can have the keys of a transfer that moved there.
     const own = await loadStream(store, transferDecider, stream)
-    if (own.revision === 'no_stream') return { ...reused, state: own.state }
+    if (own.state.kind === 'none') return { ...reused, state: own.state }
     result = await handle(own)
   }
-  const isNewStream = result.accepted && result.events.length > 0 && result.revision === result.events.length - 1
-  if (!result.accepted || isNewStream) return result
+  const isRepeat = result.accepted && result.events.length === 0
+  if (!isRepeat) return result
   const [first] = await store.readStream(stream, { maxCount: 1 })
-  const { reserves: reserved = [] } = first ? reservationIn(first.metadata) : {}
-  for (const [n, amountText] of amountTexts.entries()) {
-    if (reserved.includes(reserves[n]!) || (await reserveLater(store, command, amountText, context))) continue
+  const { reserves: reserved = [] } = first && !first.isSkipped ? reservationIn(first.metadata) : {}
+  const unreserved = amountTexts.filter((_, n) => !reserved.includes(reserves[n]!))
+  try {
+    await store.appendInOrder(unreserved.map((amountText) => laterReservation(command, amountText, context)))
+    return result
+  } catch (error) {
+    const isReused = error instanceof KeyReservedError || error instanceof WrongExpectedRevisionError
+    if (!isReused) throw error
     return { ...reused, state: result.state }
   }
-  return result
 }
 
 /**
- * Reserves a text for a transfer whose first event does not name it: a repeat has a new form of the amount, or that event was skipped and the
- * transfer created again. The hash was accepted, so it must not create a different transfer later. Returns false if a different transfer has
- * the text. @throws StoreUnavailableError
+ * Returns the append that reserves a text for a transfer whose first event does not name it: a repeat has a new form of the amount, or that
+ * event was skipped and the transfer is created again. The hash is accepted, so it must not create a different transfer later.
  */
-async function reserveLater(
-  store: EventStore,
-  command: CreateCommand,
-  amountText: string,
-  context: CommandContext,
-): Promise<boolean> {
+function laterReservation(command: CreateCommand, amountText: string, context: CommandContext): Append {
   const { merchantId, referenceId, trackingId, at } = command
-  const stream = transferStream(trackingId)
   const text = amountText + referenceId
-  const key = keyOf(merchantId, text)
   const kind = command.type === 'CreateDeposit' ? 'deposit' : 'withdrawal'
   const data = { merchantId, kind, referenceId, amountTexts: [amountText], at } as const
   const event = encodeEvent({ type: 'HashCodeSeen', data }, context, derivedEventId(trackingId, text))
-  const append = {
-    stream: hashStream(uuidV5(text, merchantId)),
-    expectedRevision: 'no_stream',
-    events: [event],
-  } as const
-  try {
-    await store.appendInOrder([{ ...append, reserves: [key], reservedFor: stream }])
-    return true
-  } catch (error) {
-    if (error instanceof KeyReservedError || error instanceof WrongExpectedRevisionError) return false
-    throw error
-  }
+  const stream = hashStream(uuidV5(text, merchantId))
+  const reserves = [keyOf(merchantId, text)]
+  const reservedFor = transferStream(trackingId)
+  return { stream, expectedRevision: 'no_stream', events: [event], reserves, reservedFor }
 }
 
 /** Returns the key of a hashed text: 132 bits of a digest. A merchant's id has a fixed length, so no two pairs have the same input. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { logPath, openEventLog } from '@transferd/event-log'
@@ -256,6 +257,14 @@ t.test('verifies the same tree over the protocol of EventStoreDB in pages, and f
   t.match(await verify(), { count: 0 })
   edit(large, (db) => edits['an amount']!(db, 77))
   t.match(await verify(), { count: 1, findings: [{ kind: 'log', leafIndex: 76 }] })
+  const reserving = `other-${randomUUID()}`
+  const event = { id: randomUUID(), type: 'T', data: {}, metadata: {} }
+  await store.appendInOrder([
+    { stream: reserving, expectedRevision: 'no_stream', events: [event], reserves: ['a key'] },
+  ])
+  const [key] = (await store.readAll({ streamPrefixes: ['$transferd-reserved-'], maxCount: 10 })).events
+  await server.client.deleteStream(key!.stream)
+  t.match((await verify()).findings, [{ kind: 'log' }, { place: `$$${key!.stream}`, problem: /hides events/ }])
   await store.close()
   await server.stop()
   rmSync(large, { recursive: true })
