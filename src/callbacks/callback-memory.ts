@@ -69,7 +69,7 @@ const maxLanes = 10_000
 /** Far more than the changes of one transfer that are recorded together. */
 const maxWaitingAppends = 1_000
 /** The subscription usually delivers an event some milliseconds before or after the follower, on a busy machine seconds. */
-const maxWaitMs = 5_000
+const defaultMaxWaitMs = 5_000
 
 interface KnownLane {
   /** The revision of the last event that was followed, which may be newer than `lane`; -1 before the first. */
@@ -97,7 +97,10 @@ export class CallbackMemory {
   #nextPage: { readonly taken: AbortController; readonly wait: Promise<void> } | undefined
 
   /** `through` is the position up to which everything is known or must be read: at first, where following starts. */
-  constructor(public through: Position | undefined) {
+  constructor(
+    public through: Position | undefined,
+    private readonly maxWaitMs = defaultMaxWaitMs,
+  ) {
     this.unrecorded = new UnrecordedEvents(through)
   }
 
@@ -128,7 +131,7 @@ export class CallbackMemory {
 
   /** Returns the changes of a transfer up to an event, or `undefined` if its stream must be read. Waits until the event is followed. */
   async changesUpTo({ stream, revision, position }: EventOfTransfer): Promise<readonly Change[] | undefined> {
-    const waitUntilMs = performance.now() + maxWaitMs
+    const waitUntilMs = performance.now() + this.maxWaitMs
     while (this.#isAhead(position) && performance.now() < waitUntilMs) await this.#waitForPage()
     const known = this.#transfers.get(stream)
     return known && known.revision >= revision ? known.all.filter(({ event }) => event.revision <= revision) : undefined
@@ -169,7 +172,11 @@ export class CallbackMemory {
   #waitForPage(): Promise<void> {
     if (!this.#nextPage) {
       const taken = new AbortController()
-      this.#nextPage = { taken, wait: pause(maxWaitMs, taken.signal) }
+      const wait = pause(this.maxWaitMs, taken.signal).then(() => {
+        // Otherwise a recording that began later would wait for a promise that has resolved, again and again, without any other work.
+        if (this.#nextPage?.taken === taken) this.#nextPage = undefined
+      })
+      this.#nextPage = { taken, wait }
     }
     return this.#nextPage.wait
   }

@@ -229,9 +229,13 @@ async function check(
     await until(async () => (await unreadable()) >= ofService.length, patienceMs)
     const metrics = await (await fetch(`${service.baseUrl}/metrics`)).text()
     if (ofService.length > 0) t.match(metrics, /^transferd_payouts_stopped 1$/m)
-    const ready = await fetch(`${service.baseUrl}/health/ready`)
-    t.equal(ready.status, 200, 'the service is ready')
-    const { details } = (await ready.json()) as { readonly details: readonly string[] }
+    let ready: Response | undefined
+    // A background thread may still be starting.
+    await until(async () => {
+      ready = await fetch(`${service.baseUrl}/health/ready`)
+      return ready.status === 200
+    }, patienceMs)
+    const { details } = (await ready!.json()) as { readonly details: readonly string[] }
     for (const place of ofService)
       t.ok(
         details.some((detail) => detail.includes(`${place} cannot be read`)),

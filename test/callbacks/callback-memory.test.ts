@@ -40,3 +40,19 @@ t.test('remembers ten thousand transfers without metadata', async (t) => {
   const [first] = await filled(memory, 10_000, () => null)
   t.equal((await memory.changesUpTo(first as Parameters<CallbackMemory['changesUpTo']>[0]))?.length, 1)
 })
+
+t.test(
+  'a recording that waits for its event lets the event arrive, also after the wait of an earlier one has ended',
+  async (t) => {
+    const waitMs = 1_000
+    const [earlier, later] = [recordedCreation(1, null), recordedCreation(2, null)]
+    const memory = new CallbackMemory(undefined, waitMs)
+    const gaveUp = memory.changesUpTo(earlier)
+    await new Promise((resolve) => setTimeout(resolve, waitMs / 2))
+    const waiting = memory.changesUpTo(later)
+    t.equal(await gaveUp, undefined)
+    // Runs only if the wait leaves the event loop free.
+    setImmediate(() => memory.take({ events: [later], atEnd: true, checkpoint: later.position }))
+    t.equal((await waiting)?.length, 1)
+  },
+)
