@@ -129,7 +129,8 @@ t.test('runs deposits, callbacks, lists and the command line, and stops during a
   const readsPerScrape = (await count()).reads - reads
   const forCallbacks = reads - before.reads - (through - before.scrapes) * readsPerScrape
   t.ok(written <= creates * 5.1, `a create costs three appends and its callback two: ${written}`)
-  t.ok(forCallbacks <= creates * 0.1, `${forCallbacks} reads of streams for ${creates} callbacks`)
+  // A callback whose event the follower receives late is recorded from its stream.
+  t.ok(forCallbacks <= creates * 0.25, `${forCallbacks} reads of streams for ${creates} callbacks`)
   // The main thread and the two background threads follow the log.
   const perEvent = (received - before.received) / written / 3
   t.ok(perEvent > 0 && perEvent <= 2.5, `each thread received each event ${perEvent} times`)
