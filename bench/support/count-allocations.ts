@@ -70,7 +70,7 @@ function write(request: number): void {
 function respond(request: number): void {
   count()
   write(request)
-  // What this module allocates does not count.
+  // The allocations of this module do not count.
   start()
 }
 

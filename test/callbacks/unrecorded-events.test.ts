@@ -39,7 +39,7 @@ t.test('waits for the next page until the signal aborts', async (t) => {
   t.equal(await last, undefined)
 })
 
-t.test('the page with which following starts is no part: the sweep has read up to its end', async (t) => {
+t.test('the page with which following starts is not swept: the sweep has read up to its end', async (t) => {
   const unrecorded = new UnrecordedEvents(positionAt(3))
   unrecorded.take({ events: [], checkpoint: positionAt(3), atEnd: true })
   unrecorded.take(page(4))

@@ -14,7 +14,6 @@ import { openTestStore } from '../support/embedded-store.js'
 const members = {
   append: true,
   appendInOrder: true,
-  appendsInOneTransaction: true,
   readStream: true,
   readEvents: true,
   readAll: true,

@@ -325,8 +325,6 @@ export interface EventLog<Event extends EventType = AnyEvent> {
     appends: readonly Append<Event>[],
     options?: { readonly pipelined?: boolean },
   ): Promise<readonly AppendResult[]>
-  /** Set if {@link appendInOrder} checks and writes all of its streams in one transaction, without other writes in between. */
-  readonly appendsInOneTransaction?: true
   /** Returns the events of a stream, or none if the stream does not exist. */
   readStream(stream: string, options?: ReadStreamOptions): Promise<readonly RecordedEvent<Event>[]>
   /** Returns the events at these places in their order, without those of places at which there is no event of the stream and revision. */

@@ -111,7 +111,6 @@ function eventLogOf<Event extends EventType>(log: Log, closeWriter: () => Promis
   const embedded: EmbeddedEventLog = {
     append: (stream, expectedRevision, events) => log.append(stream, expectedRevision, events),
     appendInOrder: (appends) => log.appendInOrder(appends),
-    appendsInOneTransaction: true,
     readStream: (stream, options) => log.readStream(stream, options),
     iterateStream: (stream, options) => log.iterateStream(stream, options),
     readEvents: (places) => log.readEvents(places),
