@@ -1,6 +1,4 @@
-import { CallbackCommands } from '../commands/callback/callback-commands.js'
-import { MerchantCommands } from '../commands/merchant/merchant-commands.js'
-import { TransferCommands } from '../commands/transfer/transfers.js'
+import { type Commands, createCommands } from '../operations/commands.js'
 import { readConfiguration } from '../operations/configuration/configuration.js'
 import { openLog, openReachableReadModels, requireLog } from '../operations/stores/stores.js'
 import type { ReadModels } from '../read-models/read-models.js'
@@ -32,14 +30,15 @@ export async function openCommandStores(
     return directory
   }
   let readModels: Promise<ReadModels> | undefined
-  const merchants = new MerchantCommands(eventStore, clock, box)
-  const settingsOf = async (merchantId: string) => (await merchants.find(merchantId))?.settings
+  const settingsOf = async (merchantId: string) => (await commands.merchants.find(merchantId))?.settings
+  const commands: Commands = createCommands(configuration, { store: eventStore, box, clock, settingsOf })
   return {
     ...opened,
     ...output,
-    ...{ configuration, clock, context: operatorContext(), merchants },
-    transfers: new TransferCommands(eventStore, clock, settingsOf, configuration.completionGuardFactor),
-    callbacks: new CallbackCommands(eventStore, clock),
+    ...commands,
+    configuration,
+    clock,
+    context: operatorContext(),
     /** Opens the read models on first use, because most commands read only the log. @throws ReadModelsUnavailableError */
     readModels() {
       readModels ??= openReachableReadModels(configuration).catch((error: unknown) => {

@@ -4,7 +4,8 @@ import { type Transferable, Worker } from 'node:worker_threads'
 import type { Logger } from 'pino'
 import type { BackgroundRole } from '../operations/configuration/configuration.js'
 import type { CollectedMetrics } from '../operations/metrics.js'
-import type { FromBackground, ThreadData, ToBackground } from './background.js'
+import type { FromBackground, ToBackground } from './background.js'
+import type { ThreadData } from './thread.js'
 
 const firstRestartMs = 500
 const maxRestartMs = 30_000

@@ -3,20 +3,21 @@ import { defaultCallbackTiming } from '../callbacks/callback-timing.js'
 import { startCallbacks } from '../callbacks/callbacks.js'
 import { createHostResolver } from '../callbacks/deliver/endpoint-connection.js'
 import { onlyNeeded } from '../callbacks/needed-events.js'
-import { CallbackCommands } from '../commands/callback/callback-commands.js'
 import { callbackNetworks } from '../commands/merchant/callback-networks.js'
-import { MerchantCommands } from '../commands/merchant/merchant-commands.js'
+import { createCommands } from '../operations/commands.js'
 import { protectedStore } from '../operations/stores/stores.js'
 import { runInBackground } from './background.js'
 
 await runInBackground('callbacks', ({ configuration, rawStore, store, readModels, merchants, keys, box, ...tools }) => {
   const { clock, logger, registry } = tools
+  const settingsOf = async (merchantId: string) => merchants.settingsOf(merchantId)
+  const commands = createCommands(configuration, { store, box, clock, settingsOf })
   return startCallbacks({
     ...{ store, readModels, merchants, clock, logger },
     // Checking, decrypting and folding each create took more than half of this thread's time.
     followed: (isNeeded) => protectedStore(onlyNeeded(rawStore, isNeeded), box, keys),
-    commands: new CallbackCommands(store, clock),
-    merchantCommands: new MerchantCommands(store, clock, box),
+    commands: commands.callbacks,
+    merchantCommands: commands.merchants,
     resolve: createHostResolver(),
     networks: callbackNetworks(configuration, merchants),
     random: Math.random,

@@ -4,18 +4,17 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { createTestEventSender, signCallback } from '../callbacks/deliver/callback-signing.js'
 import { createHostResolver } from '../callbacks/deliver/endpoint-connection.js'
-import { CallbackCommands } from '../commands/callback/callback-commands.js'
 import { IntegrityCommands } from '../commands/integrity/integrity-commands.js'
 import { callbackNetworks } from '../commands/merchant/callback-networks.js'
-import { MerchantCommands, SecretKeyUse } from '../commands/merchant/merchant-commands.js'
+import { SecretKeyUse } from '../commands/merchant/merchant-commands.js'
 import { isInSandbox, MerchantDirectory } from '../commands/merchant/merchant-directory.js'
-import { TransferCommands } from '../commands/transfer/transfers.js'
 import { createSignIn } from '../commands/user/login-guard.js'
 import { UserCommands, UserDirectory } from '../commands/user/user-commands.js'
 import { isManual } from '../domain/payment-method.js'
 import type { HttpServices } from '../http/services.js'
 import type { Clock } from '../kernel/time.js'
 import { integrityDetails, proofs, sealingOf } from '../operations/audit/audit-tree.js'
+import { createCommands } from '../operations/commands.js'
 import type { Configuration } from '../operations/configuration/configuration.js'
 import { problemDetails } from '../operations/event-problems.js'
 import { onceRestored } from '../operations/files/restored-mark.js'
@@ -83,7 +82,9 @@ export async function composeService(
   onStop(() => userDirectory.stop())
 
   const { passwords = createPasswords() } = ports
-  const merchants = new MerchantCommands(eventStore, clock, box)
+  const settingsOf = async (merchantId: string) => directory.settingsOf(merchantId)
+  const decided = createCommands(configuration, { store: eventStore, box, clock, settingsOf })
+  const { merchants, transfers } = decided
   const isMerchant = (id: string) => directory.byId(id) !== undefined
   const hasThreshold = async (merchantIds: readonly string[] | null) => {
     // Another node may have just set the threshold.
@@ -94,13 +95,10 @@ export async function composeService(
   const userParts = { store: eventStore, directory: userDirectory, clock, box, passwords, isMerchant, hasThreshold }
   const users = new UserCommands(userParts)
   await onceRestored(configuration.dataDirectory, () => endAllSessions(users, userDirectory))
-  const transfers = new TransferCommands(eventStore, clock, async (id) => directory.settingsOf(id))
-  const callbacks = new CallbackCommands(eventStore, clock)
   const inSandbox = () => isInSandbox(configuration, directory)
   const walletParts = { configuration, installationName, eventStore, readModels, box, clock, passwords }
   const configured = createWallet({ ...walletParts, isSandbox: inSandbox })
   const wallet = withTestCustomer(ports.wallet ?? configured.wallet, (url) => scenarios.confirmSoon(url))
-  const settingsOf = async (merchantId: string) => directory.settingsOf(merchantId)
   const paying = { store: eventStore, wallet, transfers, settingsOf, clock }
   const hasNoWallet = (code: number) => isManual(configuration.paymentMethods, code)
   const walletPayments = new WalletPayments({
@@ -131,7 +129,7 @@ export async function composeService(
   const warnings = () => (directory.isSandbox() ? [] : messageWarnings(configuration))
   const networks = callbackNetworks(configuration, directory)
   const resolveHost = createHostResolver()
-  const commands = { directory, userDirectory, merchants, users, transfers, callbacks, walletPayments }
+  const commands = { ...decided, directory, userDirectory, users, walletPayments }
   const { paymentMethods, currency, trustedProxies, roles, traced } = configuration
   const http: HttpServices = {
     ...{ ...commands, clock, monotonicMs, publicUrl, logger, metrics, securityLog, readModels, readers, inSandbox },

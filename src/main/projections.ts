@@ -1,6 +1,6 @@
 import { isInSandbox } from '../commands/merchant/merchant-directory.js'
-import { TransferCommands } from '../commands/transfer/transfers.js'
 import { startAuditTree } from '../operations/audit/audit-tree.js'
+import { createCommands } from '../operations/commands.js'
 import { startFinishingErasures } from '../privacy/customer-erasure.js'
 import { startExpiry } from '../processes/deposit-expiry.js'
 import { startPaymentRecovery } from '../processes/payment-recovery.js'
@@ -17,7 +17,7 @@ function startRole(parts: BackgroundThreadParts): Part {
   const { configuration, installationName, keyRing, rawStore, store, readModels, merchants } = parts
   const { keys, box, clock, logger, registry } = parts
   const settingsOf = async (merchantId: string) => merchants.settingsOf(merchantId)
-  const transfers = new TransferCommands(store, clock, settingsOf)
+  const { transfers } = createCommands(configuration, { store, box, clock, settingsOf })
   const walletParts = { configuration, installationName, eventStore: store, readModels, box, clock }
   const { wallet } = createWallet({ ...walletParts, isSandbox: () => isInSandbox(configuration, merchants) })
   const work = [

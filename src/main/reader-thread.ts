@@ -1,6 +1,6 @@
 import { MessageChannel, type MessagePort, type Transferable, Worker } from 'node:worker_threads'
 import type { Logger } from 'pino'
-import type { ThreadData } from './background.js'
+import type { ThreadData } from './thread.js'
 
 /** A page of the log with its decoded events takes a few megabytes. */
 const maxHeapMiB = 512

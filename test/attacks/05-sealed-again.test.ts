@@ -13,7 +13,6 @@ import { LogSealer } from '../../src/audit/integrity/log-sealer.js'
 import { AuditTreeCommands } from '../../src/commands/integrity/audit-tree-commands.js'
 import { IntegrityCommands } from '../../src/commands/integrity/integrity-commands.js'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
-import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { auditKeyOf, restartTree, treeKeyOf } from '../../src/operations/audit/audit-files.js'
 import { integrityDetails, startAuditTree } from '../../src/operations/audit/audit-tree.js'
 import { verifyLog } from '../../src/operations/audit/verify-log.js'
@@ -28,6 +27,7 @@ import { context } from '../support/embedded-store.js'
 import { long } from '../support/long.js'
 import { merchantSettings } from '../support/merchant-requests.js'
 import { startTestService } from '../support/test-service.js'
+import { transferCommands } from '../support/transfer-commands.js'
 
 const clock = () => new Date().toISOString()
 const masterKey = randomBytes(32).toString('hex')
@@ -85,7 +85,7 @@ async function createBase(): Promise<void> {
   })
   cpSync(join(base, 'audit'), join(base, 'early'), { recursive: true })
   await serve(configurationOf(base), async ({ eventStore }) => {
-    const transfers = new TransferCommands(eventStore, clock, async () => merchantSettings)
+    const transfers = transferCommands(eventStore, clock, async () => merchantSettings)
     const created = await transfers.create(requestOf(merchantId, '1'), context)
     if (created.accepted) await transfers.act(created.transfer.trackingId, { type: 'Complete' }, context)
   })
@@ -156,7 +156,7 @@ for (const [attack, act] of Object.entries(attacks)) {
     const before = existsSync(join(directory, 'audit', 'checkpoint')) ? checkpointIn(directory) : undefined
     await serve(configurationOf(directory), async ({ eventStore, readModels }, integrity, registry) => {
       await until(isStopped(integrity), 20_000)
-      const transfers = new TransferCommands(eventStore, clock, async () => merchantSettings)
+      const transfers = transferCommands(eventStore, clock, async () => merchantSettings)
       t.equal(await transfers.arePayoutsStopped(), true)
       const details = async () => integrityDetails(integrity, readModels)
       await until(async () => (await details()).some((detail) => /restart-tree/.test(detail)), 20_000)

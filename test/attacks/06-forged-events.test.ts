@@ -9,7 +9,6 @@ import { LogSealer } from '../../src/audit/integrity/log-sealer.js'
 import { IntegrityCommands } from '../../src/commands/integrity/integrity-commands.js'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { skipEvent } from '../../src/commands/skip-events.js'
-import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { forgedProblem, maxFindings } from '../../src/domain/integrity.js'
 import { integrityStream, skippedEventsStream, transferStream } from '../../src/domain/streams.js'
 import { encodeEvent, UnreadableEventError } from '../../src/event-store/event-codec.js'
@@ -34,6 +33,7 @@ import { context, eventually, openTestStore } from '../support/embedded-store.js
 import { long } from '../support/long.js'
 import { merchantSettings } from '../support/merchant-requests.js'
 import { openTestLog } from '../support/service-log.js'
+import { transferCommands } from '../support/transfer-commands.js'
 
 const clock = () => new Date().toISOString()
 const forged = /no valid authentication code/
@@ -49,7 +49,7 @@ async function openWorld(t: Test, keys: readonly Buffer[] = [randomBytes(32)]) {
   const log = await openTestLog(configuration)
   t.teardown(() => log.close())
   const merchant = await new MerchantCommands(log.eventStore, clock, log.box).register(merchantSettings, context)
-  const transfers = new TransferCommands(log.eventStore, clock, async () => merchantSettings)
+  const transfers = transferCommands(log.eventStore, clock, async () => merchantSettings)
   const create = async (referenceId: string) => {
     const created = await transfers.create({ ...depositRequest, merchantId: merchant.id, referenceId }, context)
     if (!created.accepted) throw new Error(created.refusal.rule)

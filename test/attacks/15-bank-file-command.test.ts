@@ -3,13 +3,13 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
-import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { addDays, targetDate, targetDayFrom } from '../../src/domain/target-days.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
 import { openStores } from '../../src/operations/stores/stores.js'
 import { runCli } from '../cli/in-process.js'
 import { withdrawalRequest } from '../domain/transfer-samples.js'
 import { temporaryDirectory } from '../support/processes.js'
+import { transferCommands } from '../support/transfer-commands.js'
 
 t.test('the command writes a file once, and another one only with --again', async (t) => {
   const directory = temporaryDirectory(t)
@@ -23,7 +23,7 @@ t.test('the command writes a file once, and another one only with --again', asyn
   t.teardown(() => stores.close())
   const clock = () => new Date().toISOString()
   const merchants = new MerchantCommands(stores.eventStore, clock, stores.box)
-  const transfers = new TransferCommands(stores.eventStore, clock, async (id) => (await merchants.find(id))?.settings)
+  const transfers = transferCommands(stores.eventStore, clock, async (id) => (await merchants.find(id))?.settings)
   const ada = { actor: 'user:ada', $correlationId: 'c', $causationId: 'c' }
   const withdrawal = async (referenceId: string, accountNumber: string) => {
     const created = await transfers.create({ ...withdrawalRequest, merchantId, referenceId, accountNumber }, ada)

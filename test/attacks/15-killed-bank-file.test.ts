@@ -4,7 +4,6 @@ import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
-import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import type { Withdrawal } from '../../src/domain/transfer/transfer.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
 import { addMs, dayMs } from '../../src/kernel/time.js'
@@ -19,6 +18,7 @@ import { createBody, paths, post } from '../support/merchant-requests.js'
 import { cleanEnvironment, temporaryDirectory } from '../support/processes.js'
 import { program } from '../support/program.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
+import { transferCommands } from '../support/transfer-commands.js'
 
 const context = { actor: 'user:ada', $correlationId: 'c', $causationId: 'c' }
 const lira = { code: 'TRY', decimals: 2 } as const
@@ -34,7 +34,7 @@ t.test('a process that is killed while it produces a file leaves each withdrawal
   t.teardown(() => stores.close())
   const clock = () => new Date().toISOString()
   const merchants = new MerchantCommands(stores.eventStore, clock, stores.box)
-  const transfers = new TransferCommands(stores.eventStore, clock, async (id) => (await merchants.find(id))?.settings)
+  const transfers = transferCommands(stores.eventStore, clock, async (id) => (await merchants.find(id))?.settings)
   const withdrawal = async (referenceId: string) => {
     const created = await transfers.create({ ...withdrawalRequest, merchantId, referenceId }, context)
     if (!created.accepted) throw new Error(created.refusal.rule)

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { integrityStream } from '../../src/domain/streams.js'
 import { auditKeyOf } from '../../src/operations/audit/audit-files.js'
 import type { RestoreReport } from '../../src/operations/backup/backup-commands.js'
@@ -15,6 +14,7 @@ import { createBody, paths, post } from '../support/merchant-requests.js'
 import { temporaryDirectory } from '../support/processes.js'
 import { openTestLog } from '../support/service-log.js'
 import { startTestService, type TestService } from '../support/test-service.js'
+import { transferCommands } from '../support/transfer-commands.js'
 
 const context = { actor: 'cli:root', $correlationId: 'c', $causationId: 'c' }
 const ada = { ...context, actor: 'user:ada' }
@@ -259,7 +259,7 @@ t.test('an empty file that an operator creates stops payouts once too', async (t
   const { data, json, open, pending } = restored
   writeFileSync(join(data, 'restored'), '')
   const { eventStore, close } = await open(data)
-  const transfers = new TransferCommands(
+  const transfers = transferCommands(
     eventStore,
     () => new Date().toISOString(),
     async () => undefined,

@@ -18,7 +18,6 @@ import { formatVerifier } from '@transferd/transparency-log'
 import t, { type Test } from 'tap'
 import { AuditTreeCommands } from '../../src/commands/integrity/audit-tree-commands.js'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
-import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { isVisible } from '../../src/kernel/text.js'
 import { auditKeyOf, keepAuditKey } from '../../src/operations/audit/audit-files.js'
 import type { RestoreReport } from '../../src/operations/backup/backup-commands.js'
@@ -33,6 +32,7 @@ import { merchantSettings } from '../support/merchant-requests.js'
 import { cleanEnvironment, type Finished, temporaryDirectory } from '../support/processes.js'
 import { program } from '../support/program.js'
 import { openTestLog } from '../support/service-log.js'
+import { transferCommands } from '../support/transfer-commands.js'
 
 const context = { actor: 'cli:grace', $correlationId: 'job-1', $causationId: 'job-1' }
 const clock = () => new Date().toISOString()
@@ -46,7 +46,7 @@ async function world(t: Test) {
   const environment = { ...stores, TRANSFERD_MASTER_KEY: randomBytes(32).toString('hex') }
   const { eventStore, rawEventStore, box, close } = await openTestLog(readConfiguration(environment))
   const { id: merchantId } = await new MerchantCommands(eventStore, clock, box).register(merchantSettings, context)
-  const transfers = new TransferCommands(eventStore, clock, async () => merchantSettings)
+  const transfers = transferCommands(eventStore, clock, async () => merchantSettings)
   const request = { ...depositRequest, merchantId, userId: 'ada', amountMinor: 100_50n }
   const created = await transfers.create(request, { ...context, actor: `merchant:${merchantId}` })
   if (!created.accepted) throw new Error(created.refusal.rule)

@@ -12,7 +12,7 @@ import { CallbackCommands } from '../../src/commands/callback/callback-commands.
 import { CallbackNetworks } from '../../src/commands/merchant/callback-networks.js'
 import { type IssuedCredentials, MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { MerchantDirectory } from '../../src/commands/merchant/merchant-directory.js'
-import { TransferCommands } from '../../src/commands/transfer/transfers.js'
+import type { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import type { MerchantSettings } from '../../src/domain/merchant/merchant-events.js'
 import { defaultSettings } from '../../src/domain/merchant/merchant-settings.js'
 import { callbackStream } from '../../src/domain/streams.js'
@@ -24,6 +24,7 @@ import { follow } from '../../src/subscriptions/follow.js'
 import { depositRequest } from '../domain/transfer-samples.js'
 import { openTestEventStore } from '../support/event-store.js'
 import { openTestReadModels, removeTestReadModels } from '../support/read-models.js'
+import { transferCommands } from '../support/transfer-commands.js'
 import { accepts, startReceiver, type Teardown } from './receiver.js'
 
 export const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
@@ -127,7 +128,7 @@ export async function openWorld(t: Teardown, options: WorldOptions = {}): Promis
   const merchants = new MerchantCommands(engine, clock.now, secretBox)
   const directory = new MerchantDirectory(engine, secretBox, clock.now, () => undefined)
   await directory.start()
-  const transfers = new TransferCommands(engine, clock.now, async (id) => directory.byId(id)?.settings)
+  const transfers = transferCommands(engine, clock.now, async (id) => directory.byId(id)?.settings)
   const callbacks = new CallbackCommands(store, clock.now)
   const counts = countingMetrics()
   const logLines: string[] = []

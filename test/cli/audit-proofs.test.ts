@@ -4,13 +4,13 @@ import { DirectoryTiles, generateSigner, parseSigner } from '@transferd/transpar
 import t from 'tap'
 import { LogSealer } from '../../src/audit/integrity/log-sealer.js'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
-import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { auditKeyOf } from '../../src/operations/audit/audit-files.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
 import { depositRequest } from '../domain/transfer-samples.js'
 import { merchantSettings } from '../support/merchant-requests.js'
 import { temporaryDirectory } from '../support/processes.js'
 import { openTestLog } from '../support/service-log.js'
+import { transferCommands } from '../support/transfer-commands.js'
 import { cliJson, runCli } from './in-process.js'
 
 const directory = temporaryDirectory(t)
@@ -26,7 +26,7 @@ const { id: merchantId } = await new MerchantCommands(log.eventStore, clock, log
   merchantSettings,
   context,
 )
-const transfers = new TransferCommands(log.eventStore, clock, async () => merchantSettings)
+const transfers = transferCommands(log.eventStore, clock, async () => merchantSettings)
 const signer = (await auditKeyOf(configuration.dataDirectory, log.rawEventStore, log.box))!
 
 /** Seals the log, as the service does every minute. */

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t from 'tap'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
-import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
 import { openStores } from '../../src/operations/stores/stores.js'
 import { allProjections } from '../../src/projections/all-projections.js'
@@ -14,6 +13,7 @@ import { merchantSettings } from '../support/merchant-requests.js'
 import { temporaryDirectory } from '../support/processes.js'
 import { program } from '../support/program.js'
 import { applyServed } from '../support/projected-documents.js'
+import { transferCommands } from '../support/transfer-commands.js'
 import { cliJson, runCli } from './in-process.js'
 
 const context = { actor: 'cli:grace', $correlationId: 'job-1', $causationId: 'job-1' }
@@ -27,7 +27,7 @@ const stores = await openStores(readConfiguration(environment))
 t.teardown(() => stores.close())
 const { eventStore: store, readModels, box } = stores
 const { id: merchantId } = await new MerchantCommands(store, clock, box).register(merchantSettings, context)
-const transfers = new TransferCommands(store, clock, async () => merchantSettings)
+const transfers = transferCommands(store, clock, async () => merchantSettings)
 
 async function deposit(referenceId: string): Promise<string> {
   const request = { ...depositRequest, merchantId, referenceId, amountMinor: 100_50n }

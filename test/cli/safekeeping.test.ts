@@ -6,7 +6,6 @@ import { DirectoryTiles, formatVerifier, generateSigner, parseSigner } from '@tr
 import t, { type Test } from 'tap'
 import { LogSealer } from '../../src/audit/integrity/log-sealer.js'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
-import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { auditKeyOf, keepAuditKey } from '../../src/operations/audit/audit-files.js'
 import type { BackUpReport, RestoreReport } from '../../src/operations/backup/backup-commands.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
@@ -18,6 +17,7 @@ import { merchantSettings } from '../support/merchant-requests.js'
 import { testDatabaseUrl, withoutMongodb } from '../support/mongodb.js'
 import { temporaryDirectory } from '../support/processes.js'
 import { openTestLog } from '../support/service-log.js'
+import { transferCommands } from '../support/transfer-commands.js'
 import { runCli } from './in-process.js'
 
 const context = { actor: 'cli:grace', $correlationId: 'job-1', $causationId: 'job-1' }
@@ -35,7 +35,7 @@ async function world(t: Test, environment: Environment) {
   const log = await openTestLog(configuration)
   const { eventStore, box, rawEventStore } = log
   const { id: merchantId } = await new MerchantCommands(eventStore, clock, box).register(merchantSettings, context)
-  const transfers = new TransferCommands(eventStore, clock, async () => merchantSettings)
+  const transfers = transferCommands(eventStore, clock, async () => merchantSettings)
   const deposit = async (userId: string) => {
     const own = { referenceId: randomUUID(), userId, name: 'Ada', amountMinor: 100_50n }
     const request = { ...depositRequest, merchantId, ...own }

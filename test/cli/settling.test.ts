@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
-import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
 import { openStores } from '../../src/operations/stores/stores.js'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { RawMerchantClient } from '../support/raw-merchant-client.js'
+import { transferCommands } from '../support/transfer-commands.js'
 import { cliItems, cliJson, runCli } from './in-process.js'
 
 interface TransferAnswer {
@@ -42,7 +42,7 @@ async function openCommands(t: Test) {
   const { eventStore, box } = stores
   const clock = () => new Date().toISOString()
   const merchants = new MerchantCommands(eventStore, clock, box)
-  return new TransferCommands(eventStore, clock, async (id) => (await merchants.find(id))?.settings)
+  return transferCommands(eventStore, clock, async (id) => (await merchants.find(id))?.settings)
 }
 const ada = { actor: 'cli:ada', $correlationId: 'ada', $causationId: 'ada' }
 

@@ -8,7 +8,7 @@ import { trackingIdOf } from '../../src/commands/ids.js'
 import { skipEvent } from '../../src/commands/skip-events.js'
 import { hashIdOf, keyOf } from '../../src/commands/transfer/hash-uniqueness.js'
 import type { TransferResult } from '../../src/commands/transfer/transfer-requests.js'
-import { TransferCommands } from '../../src/commands/transfer/transfers.js'
+import type { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { formatShortest, formatTwoDecimals, parseAmount } from '../../src/domain/money.js'
 import { transferStream } from '../../src/domain/streams.js'
 import type { TransferKind } from '../../src/domain/transfer/transfer-events.js'
@@ -23,6 +23,7 @@ import { depositRequest, withdrawalRequest } from '../domain/transfer-samples.js
 import { context } from '../support/embedded-store.js'
 import { startTestEventsServer } from '../support/events-server.js'
 import { long } from '../support/long.js'
+import { transferCommands } from '../support/transfer-commands.js'
 
 const clock = () => '2026-03-01T10:00:00.000Z'
 const otherKind = { deposit: 'withdrawal', withdrawal: 'deposit' } as const
@@ -73,7 +74,7 @@ function fieldsOf(merchantId: string, { amount, referenceId, hashed, secret = 's
 }
 
 function commandsOn(store: EventStore): TransferCommands {
-  return new TransferCommands(store, clock, async () => settings)
+  return transferCommands(store, clock, async () => settings)
 }
 
 function withdrawalOf(merchantId: string, body: Create) {

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { MerchantDirectory } from '../../src/commands/merchant/merchant-directory.js'
 import { skipEvent } from '../../src/commands/skip-events.js'
-import { TransferCommands } from '../../src/commands/transfer/transfers.js'
+import type { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { merchantStream, skippedEventsStream, transferStream } from '../../src/domain/streams.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
 import { skipEvents } from '../../src/event-store/read-event.js'
@@ -13,6 +13,7 @@ import { createSecretBox } from '../../src/security/secret-box.js'
 import { merchantId, settings } from '../domain/merchant-samples.js'
 import { depositRequest } from '../domain/transfer-samples.js'
 import { context, eventually, openTestStore } from '../support/embedded-store.js'
+import { transferCommands } from '../support/transfer-commands.js'
 
 const at = '2026-03-01T10:00:00.000Z'
 const clock = () => at
@@ -26,7 +27,7 @@ function openLog(t: Test) {
 }
 
 function commandsOn(store: EventStore): TransferCommands {
-  return new TransferCommands(store, clock, async () => settings)
+  return transferCommands(store, clock, async () => settings)
 }
 
 async function deposit(transfers: TransferCommands, referenceId: string = randomUUID()) {

@@ -1,13 +1,14 @@
 import t, { type Test } from 'tap'
 import { trackingIdOf } from '../../src/commands/ids.js'
 import type { TransferResult } from '../../src/commands/transfer/transfer-requests.js'
-import { TransferCommands } from '../../src/commands/transfer/transfers.js'
+import type { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
 import type { Change } from '../../src/kernel/rules.js'
 import { addMs, minuteMs } from '../../src/kernel/time.js'
 import { merchantId, settings } from '../domain/merchant-samples.js'
 import { withdrawalRequest as withdrawal } from '../domain/transfer-samples.js'
 import { context, openTestStore } from '../support/embedded-store.js'
+import { transferCommands } from '../support/transfer-commands.js'
 
 const at = '2026-03-01T10:00:00.000Z'
 const trackingId = trackingIdOf(merchantId, 'withdrawal', withdrawal.referenceId)
@@ -22,7 +23,7 @@ async function withWithdrawal(t: Test) {
 }
 
 function commandsOn(store: EventStore, clock = () => at) {
-  return new TransferCommands(store, clock, async () => settings)
+  return transferCommands(store, clock, async () => settings)
 }
 
 const typesOf = async (commands: TransferCommands) =>

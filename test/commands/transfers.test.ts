@@ -1,11 +1,11 @@
 import t from 'tap'
 import { trackingIdOf } from '../../src/commands/ids.js'
-import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
 import { hashCode } from '../../src/security/api-keys.js'
 import { merchantId, settings } from '../domain/merchant-samples.js'
 import { depositRequest as deposit, withdrawalRequest as withdrawal } from '../domain/transfer-samples.js'
 import { context, openTestStore, settableClock } from '../support/embedded-store.js'
+import { transferCommands } from '../support/transfer-commands.js'
 
 const at = '2026-03-01T10:00:00.000Z'
 const trackingId = trackingIdOf(merchantId, 'deposit', deposit.referenceId)
@@ -15,7 +15,7 @@ const hashed = (amountText: string, referenceId: string) => ({
 })
 
 function commands(store: EventStore, changes: object = {}, clock = () => at) {
-  return new TransferCommands(store, clock, async () => ({ ...settings, ...changes }))
+  return transferCommands(store, clock, async () => ({ ...settings, ...changes }))
 }
 
 async function logged(store: EventStore, prefix: string): Promise<string[]> {
@@ -141,7 +141,7 @@ t.test('handles an amount mismatch according to the merchant’s settings', asyn
 t.test('decides a completion at the revision that is read after the settings', async (t) => {
   const store = await openTestStore(t)
   await commands(store).create(deposit, context)
-  const slow = new TransferCommands(
+  const slow = transferCommands(
     store,
     () => at,
     async () => {
@@ -164,7 +164,7 @@ t.test('refuses to change a missing transfer, and throws for a merchant without 
   t.match(await commands(store).expire(trackingId, context), refused)
   t.equal(await commands(store).find(trackingId), undefined)
   await commands(store).create(deposit, context)
-  const without = new TransferCommands(
+  const without = transferCommands(
     store,
     () => at,
     async () => undefined,

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import t from 'tap'
-import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import type { PrivacyStatus } from '../../src/privacy/privacy-status.js'
 import { cliJson, runCli } from '../cli/in-process.js'
 import { depositRequest } from '../domain/transfer-samples.js'
@@ -11,6 +10,7 @@ import { merchantSettings } from '../support/merchant-requests.js'
 import { temporaryDirectory } from '../support/processes.js'
 import { program } from '../support/program.js'
 import { openServiceLog } from '../support/service-log.js'
+import { transferCommands } from '../support/transfer-commands.js'
 
 const kills = long ? 8 : 2
 const transfersEach = 60
@@ -22,7 +22,7 @@ t.test(`the next command completes a killed erasure, in ${kills} rounds`, { time
   const { id: merchantId } = await cliJson<{ id: string }>(directory, 'merchants', 'create', ...merchant)
   const store = await openServiceLog(directory)
   t.teardown(() => store.close())
-  const transfers = new TransferCommands(
+  const transfers = transferCommands(
     store,
     () => new Date().toISOString(),
     async () => merchantSettings,

@@ -1,5 +1,4 @@
 import t from 'tap'
-import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { startReceiver } from '../callbacks/receiver.js'
 import { until } from '../callbacks/world.js'
 import { cliJson } from '../cli/in-process.js'
@@ -8,6 +7,7 @@ import { type Credentials, createDeposit } from '../support/merchant-client.js'
 import { merchantSettings } from '../support/merchant-requests.js'
 import { runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { openServiceLog } from '../support/service-log.js'
+import { transferCommands } from '../support/transfer-commands.js'
 
 const commandsOfProcesses = ['complete', 'cancel']
 
@@ -25,7 +25,7 @@ t.test(
     const store = await openServiceLog(directory)
     t.teardown(() => store.close())
     const clock = () => new Date().toISOString()
-    const commands = new TransferCommands(store, clock, async () => merchantSettings)
+    const commands = transferCommands(store, clock, async () => merchantSettings)
     const local = Array.from({ length: 48 }, (_, n) =>
       n % 2 === 0
         ? commands.act(trackingId, { type: 'Complete' }, context)

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { TransferCommands } from '../../src/commands/transfer/transfers.js'
+import type { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
 import { projectionStatus } from '../../src/projections/projection-status.js'
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
@@ -18,6 +18,7 @@ import { type Credentials, createDeposit } from '../support/merchant-client.js'
 import { merchantSettings } from '../support/merchant-requests.js'
 import { type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { openServiceLog } from '../support/service-log.js'
+import { transferCommands } from '../support/transfer-commands.js'
 
 const rounds = long ? 2 : 1
 const generousMs = 120_000
@@ -62,7 +63,7 @@ async function openScene(t: Test, engine: Engine): Promise<Scene> {
   const credentials = JSON.parse((await runCli(directory, command, environment)).stdout) as Credentials
   const readModels = await openEmbeddedReadModels({ directory: data })
   t.teardown(() => readModels.close())
-  const transfers = new TransferCommands(
+  const transfers = transferCommands(
     store,
     () => new Date().toISOString(),
     async () => merchantSettings,

@@ -2,7 +2,6 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { type EventStore, type RecordedEvent, StoreUnavailableError } from '../../src/event-store/event-store.js'
 import { projectionStatus } from '../../src/projections/projection-status.js'
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
@@ -16,6 +15,7 @@ import { type Credentials, createDeposit } from '../support/merchant-client.js'
 import { merchantSettings } from '../support/merchant-requests.js'
 import { type ServiceProcess, startServiceProcess } from '../support/processes.js'
 import { openServiceLog } from '../support/service-log.js'
+import { transferCommands } from '../support/transfer-commands.js'
 
 export interface TwoNodes {
   /** The directory of the read models, and of an embedded log. */
@@ -120,7 +120,7 @@ async function sendBurst(
   store: EventStore,
   acknowledged: Acknowledged,
 ): Promise<void> {
-  const commands = new TransferCommands(
+  const commands = transferCommands(
     store,
     () => new Date().toISOString(),
     async () => merchantSettings,

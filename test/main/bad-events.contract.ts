@@ -6,7 +6,6 @@ import { serve } from '@transferd/event-log-server/test/support/server-fixture'
 import type { Test } from 'tap'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { skipEvent } from '../../src/commands/skip-events.js'
-import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import type { MerchantSettings } from '../../src/domain/merchant/merchant-events.js'
 import { streamPrefixes } from '../../src/domain/streams.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
@@ -20,6 +19,7 @@ import { long } from '../support/long.js'
 import { merchantSettings } from '../support/merchant-requests.js'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { RawMerchantClient } from '../support/raw-merchant-client.js'
+import { transferCommands } from '../support/transfer-commands.js'
 
 const canary = 'canary-7731'
 const context = { actor: 'cli:ada', $correlationId: 'test', $causationId: 'test' }
@@ -80,7 +80,7 @@ async function world(t: Test, engine: 'embedded' | 'EventStoreDB') {
   })
   const clock = () => new Date().toISOString()
   const merchants = new MerchantCommands(store, clock, box)
-  const transfers = new TransferCommands(store, clock, async () => merchantSettings)
+  const transfers = transferCommands(store, clock, async () => merchantSettings)
   const start = () => startServiceProcess(t, { directory, environment })
   const cli = (...args: string[]) => runCli(directory, [...args, '--json'], environment)
   return { directory, store, raw: open.client, clock, merchants, transfers, start, cli }

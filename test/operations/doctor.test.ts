@@ -6,7 +6,6 @@ import { createServer as createTlsServer } from 'node:tls'
 import { makeCertificate } from '@transferd/event-log-server/test/support/certificate'
 import { formatCheckpoint, generateSigner, parseSigner, signNote } from '@transferd/transparency-log'
 import t, { type Test } from 'tap'
-import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import type { Check } from '../../src/http/dashboard/operations/operations-api.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
 import {
@@ -18,7 +17,6 @@ import {
   versionCheck,
 } from '../../src/operations/doctor/machine.js'
 import { portCheck, publicCertificateCheck } from '../../src/operations/doctor/network.js'
-
 import { recordBackup } from '../../src/operations/files/last-backup.js'
 import { version } from '../../src/operations/version.js'
 import { stuckReasons } from '../../src/queries/stuck.js'
@@ -31,6 +29,7 @@ import { startTestEventsServer } from '../support/events-server.js'
 import { merchantSettings } from '../support/merchant-requests.js'
 import { runCli as runProgram, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { openServiceLog } from '../support/service-log.js'
+import { transferCommands } from '../support/transfer-commands.js'
 
 const nowMs = Date.parse('2026-11-21T12:00:00.000Z')
 
@@ -56,7 +55,7 @@ async function createCustomer(directory: string): Promise<void> {
   const { id: merchantId } = await cliJson<{ id: string }>(directory, 'merchants', 'create', ...shop)
   const store = await openServiceLog(directory)
   const clock = () => new Date().toISOString()
-  const transfers = new TransferCommands(store, clock, async () => merchantSettings)
+  const transfers = transferCommands(store, clock, async () => merchantSettings)
   await transfers.create({ ...depositRequest, merchantId }, context)
   await store.close()
 }

@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap'
-import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { startExpiry } from '../../src/processes/deposit-expiry.js'
 import { startProjections } from '../../src/projections/start-projections.js'
 import { transfersProjection } from '../../src/projections/transfers-projection.js'
 import { createDeposit, type TestStores, testStores, until } from '../projections/stores.js'
+import { transferCommands } from '../support/transfer-commands.js'
 
 const cancelled = (stores: TestStores, id: string) => async () =>
   (await stores.transfers.find(id))?.transfer.status === 'Cancelled'
@@ -13,7 +13,7 @@ async function withClock(t: Test, directory?: string) {
   const stores = await testStores(t, directory)
   const time = { now: Date.parse('2026-11-20T12:00:00.000Z') }
   const clock = () => new Date(time.now).toISOString()
-  const transfers = new TransferCommands(stores.store, clock, async () => undefined)
+  const transfers = transferCommands(stores.store, clock, async () => undefined)
   return { ...stores, clock, transfers, time }
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import { pino } from 'pino'
 import type { Test } from 'tap'
-import { TransferCommands } from '../../src/commands/transfer/transfers.js'
+import type { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { formatPosition } from '../../src/event-store/event-store.js'
 import { allProjections } from '../../src/projections/all-projections.js'
 import { readPointer } from '../../src/projections/projection-pointer.js'
@@ -13,6 +13,7 @@ import { openTestEventStore } from '../support/event-store.js'
 import { wholeLog } from '../support/expected-documents.js'
 import { merchantSettings } from '../support/merchant-requests.js'
 import { openTestReadModels, removeTestReadModels } from '../support/read-models.js'
+import { transferCommands } from '../support/transfer-commands.js'
 
 export interface TestStores extends RunnerDependencies {
   readonly directory: string
@@ -37,7 +38,7 @@ export async function testStores(t: Test, directory = tempDirectory(t)): Promise
     await removeTestReadModels(directory)
   })
   const clock = () => new Date().toISOString()
-  const transfers = new TransferCommands(store, clock, async () => merchantSettings)
+  const transfers = transferCommands(store, clock, async () => merchantSettings)
   const logLines: string[] = []
   return {
     directory,

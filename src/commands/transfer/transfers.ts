@@ -54,7 +54,7 @@ export class TransferCommands {
     private readonly clock: Clock,
     private readonly settingsOf: (merchantId: string) => Promise<MerchantSettings | undefined>,
     /** A completion must be confirmed if its amount is this many times, or this fraction of, the requested amount. */
-    private readonly completionGuardFactor = defaultCompletionGuardFactor,
+    private readonly completionGuardFactor: number,
   ) {}
 
   /** Creates a transfer, or returns the one that the same request created earlier. */

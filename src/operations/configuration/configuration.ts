@@ -153,7 +153,7 @@ export const environmentSchema = Type.Object({
     parse.addressRanges('allows callbacks to too many addresses: list only the networks of your endpoints'),
   ),
   COMPLETION_GUARD_FACTOR: variable(
-    '`transfers complete` requires confirmation of an amount that is larger or smaller than the requested amount by more than this factor, 1 to 1000000',
+    'A completion requires confirmation of an amount that is larger or smaller than the requested amount by more than this factor, 1 to 1000000. Set it on all nodes',
     parse.integer(1, 1_000_000),
     { default: String(defaultCompletionGuardFactor) },
   ),

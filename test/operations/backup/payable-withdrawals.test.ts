@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { openEventLog } from '@transferd/event-log'
 import t from 'tap'
 import { MerchantCommands } from '../../../src/commands/merchant/merchant-commands.js'
-import { TransferCommands } from '../../../src/commands/transfer/transfers.js'
 import { transferStream } from '../../../src/domain/streams.js'
 import { payableWithdrawals } from '../../../src/operations/backup/payable-withdrawals.js'
 import { readConfiguration } from '../../../src/operations/configuration/configuration.js'
@@ -11,6 +10,7 @@ import { depositRequest, withdrawalRequest } from '../../domain/transfer-samples
 import { merchantSettings } from '../../support/merchant-requests.js'
 import { temporaryDirectory } from '../../support/processes.js'
 import { openTestLog } from '../../support/service-log.js'
+import { transferCommands } from '../../support/transfer-commands.js'
 
 const context = { actor: 'cli:ada', $correlationId: 'c', $causationId: 'c' }
 
@@ -22,7 +22,7 @@ t.test('reads the payable withdrawals without the master key, oldest first', asy
   let second = 0
   const clock = () => new Date(Date.UTC(2026, 10, 21, 10, 0, second++)).toISOString()
   const { id: merchantId } = await new MerchantCommands(eventStore, clock, box).register(merchantSettings, context)
-  const transfers = new TransferCommands(eventStore, clock, async () => merchantSettings)
+  const transfers = transferCommands(eventStore, clock, async () => merchantSettings)
   const create = async (kind: 'deposit' | 'withdrawal') => {
     const own = { merchantId, referenceId: randomUUID(), amountMinor: 10_050n }
     const account = { accountNumber: 'DE89370400440532013000', identityNumber: '12345678901' }

@@ -1,0 +1,33 @@
+import { CallbackCommands } from '../commands/callback/callback-commands.js'
+import { MerchantCommands } from '../commands/merchant/merchant-commands.js'
+import { TransferCommands } from '../commands/transfer/transfers.js'
+import type { MerchantSettings } from '../domain/merchant/merchant-events.js'
+import type { EventStore } from '../event-store/event-store.js'
+import type { Clock } from '../kernel/time.js'
+import type { SecretBox } from '../security/secret-box.js'
+import type { Configuration } from './configuration/configuration.js'
+
+interface CommandParts {
+  readonly store: EventStore
+  readonly box: SecretBox
+  readonly clock: Clock
+  readonly settingsOf: (merchantId: string) => Promise<MerchantSettings | undefined>
+}
+
+export interface Commands {
+  readonly transfers: TransferCommands
+  readonly callbacks: CallbackCommands
+  readonly merchants: MerchantCommands
+}
+
+/** Creates the commands for a process or thread, so that the configuration applies to all of them. */
+export function createCommands(
+  { completionGuardFactor }: Pick<Configuration, 'completionGuardFactor'>,
+  { store, box, clock, settingsOf }: CommandParts,
+): Commands {
+  return {
+    transfers: new TransferCommands(store, clock, settingsOf, completionGuardFactor),
+    callbacks: new CallbackCommands(store, clock),
+    merchants: new MerchantCommands(store, clock, box),
+  }
+}
