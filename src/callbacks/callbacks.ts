@@ -46,14 +46,12 @@ export function startCallbacks(deps: CallbackDependencies): Part {
     if (signal.aborted) onEnd()
     const worker = new DeliveryWorker({ ...deps, memory }, signal, cutOff.signal)
     const following = follow({
-      ...{
-        store: deps.followed((event) => memory.isNeeded(event)),
-        after: memory.through,
-        streamPrefixes,
-        signal,
-        gatherMs,
-        onUnavailable,
-      },
+      store: deps.followed((event) => memory.isNeeded(event)),
+      after: memory.through,
+      streamPrefixes,
+      signal,
+      gatherMs,
+      onUnavailable,
       isRetried: () => true,
       handle(page) {
         memory.take(page)

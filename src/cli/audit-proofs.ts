@@ -173,7 +173,10 @@ export function addIntegrityCommands(audit: Command): void {
       const verifier = key === undefined ? undefined : await verifierOf(key)
       const verified = await verifyLog(configuration, {
         ...(from !== undefined && { from: await noteIn(from) }),
-        ...{ verifier, older: await Promise.all(older.map(noteIn)), withStores: true, signal: interruptSignal() },
+        verifier,
+        older: await Promise.all(older.map(noteIn)),
+        withStores: true,
+        signal: interruptSignal(),
         onProgress: progressReporter(
           progress,
           (verified: number, treeSize: number) => `verified ${verified} of ${treeSize} events`,

@@ -27,8 +27,13 @@ export function addEventCommands(program: Command): void {
       const recorded = await stores.eventStore.readStream(transferStream(trackingId))
       if (recorded.length === 0) throw refusedBy(violate('unknown-transfer'))
       const events = recorded.map(({ id, type, revision, position, recordedAtMs, data, metadata, isSkipped }) => ({
-        ...{ revision, type, recordedAt: new Date(recordedAtMs).toISOString(), position: formatPosition(position), id },
-        ...{ data, metadata },
+        revision,
+        type,
+        recordedAt: new Date(recordedAtMs).toISOString(),
+        position: formatPosition(position),
+        id,
+        data,
+        metadata,
         ...(isSkipped && { skipped: true }),
       }))
       names = await namesOf(stores)
@@ -226,8 +231,13 @@ function addEventsServeCommand(events: Command): void {
       const securityLog = createSecurityLog(createLogger('warn', 'events'), undefined, () => performance.now())
       const start = () =>
         startEventsServer({
-          ...{ host, port, directory, advertise, users },
-          ...{ isWritable: writable === true, isInsecure: insecure === true },
+          host,
+          port,
+          directory,
+          advertise,
+          users,
+          isWritable: writable === true,
+          isInsecure: insecure === true,
           allowsServiceStreams: allowServiceStreams === true,
           tls: tlsCert === undefined || tlsKey === undefined ? undefined : { certFile: tlsCert, keyFile: tlsKey },
           onFault: (error) => console.error('transferd: a call failed because of a bug:', error),

@@ -406,11 +406,14 @@ function merchantView({ merchantId, settings, ...merchant }: Merchant) {
     manualControlAbove: amountOrNull(manualControlAboveMinor),
     approvalAbove: amountOrNull(approvalAboveMinor),
     proposedThreshold: proposed && {
-      ...{ approvalAbove: amountOrNull(proposed.approvalAboveMinor), by: proposed.by, at: proposed.at },
+      approvalAbove: amountOrNull(proposed.approvalAboveMinor),
+      by: proposed.by,
+      at: proposed.at,
     },
     minAmount: toJsonNumber(minAmountMinor),
     maxAmount: toJsonNumber(maxAmountMinor),
-    ...{ suspended, callbacksDisabled },
+    suspended,
+    callbacksDisabled,
     keys: apiKeys.map(keyView),
     previousSecretKeyValidUntil: secretKeys.all[1]?.validUntil ?? null,
     // Null: with the current one.

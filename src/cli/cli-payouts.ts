@@ -13,7 +13,10 @@ export function addPayoutCommands(program: Command): void {
       const { state, revision } = await new IntegrityCommands(eventStore, clock).read()
       const { stoppedSince, stop, restored, findings } = state
       return {
-        ...{ stoppedSince, stopReason: stop?.reason ?? null, restored, findings },
+        stoppedSince,
+        stopReason: stop?.reason ?? null,
+        restored,
+        findings,
         revision: revision === 'no_stream' ? null : revision,
       }
     },

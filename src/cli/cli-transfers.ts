@@ -145,7 +145,9 @@ async function walletCollections({ eventStore }: CommandStores, trackingId: stri
       amount: toJsonNumber(amountMinor),
       outcome,
       collectedAmount: toJsonNumber(collectedAmountMinor),
-      ...{ endedAt, reason, receiptUrl },
+      endedAt,
+      reason,
+      receiptUrl,
     }),
   )
 }

@@ -124,7 +124,17 @@ function viewOf(
   const { userId, name, role, merchantIds, disabled, heldBy, mustChangePassword, createdAt, lastSignInAt } = user
   const hasSecondFactor = user.secondFactor !== null
   return {
-    ...{ userId, email: users.shownEmailOf(user), name, role, merchantIds, disabled, heldBy },
-    ...{ mustChangePassword, hasSecondFactor, createdAt, lastSignInAt, revision },
+    userId,
+    email: users.shownEmailOf(user),
+    name,
+    role,
+    merchantIds,
+    disabled,
+    heldBy,
+    mustChangePassword,
+    hasSecondFactor,
+    createdAt,
+    lastSignInAt,
+    revision,
   }
 }

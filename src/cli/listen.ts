@@ -76,7 +76,11 @@ interface Printed {
 }
 
 const colours: { readonly [status in Status]: 'green' | 'yellow' | 'red' | 'blue' } = {
-  ...{ Pending: 'blue', Completed: 'green', ManualControl: 'yellow', Cancelled: 'red', Failed: 'red' },
+  Pending: 'blue',
+  Completed: 'green',
+  ManualControl: 'yellow',
+  Cancelled: 'red',
+  Failed: 'red',
 }
 
 /** Returns a line about the transfer, the body of the request, and a line about the response. */

@@ -110,7 +110,8 @@ export async function namesOf({ eventStore, configuration, merchantDirectory }: 
   const [merchants] = await Promise.all([merchantDirectory(), users.catchUp()])
   const { currency, paymentMethods } = configuration
   return namesFrom({
-    ...{ currency, paymentMethods },
+    currency,
+    paymentMethods,
     user: (id) => users.byId(id)?.name,
     merchant: (id) => merchants.byId(id)?.settings.name,
   })

@@ -138,8 +138,13 @@ async function create(api: MerchantApi, { secretKey }: Access, creation: Creatio
   const isDeposit = scenario.kind === 'deposit'
   const amount = formatAmount(currency, amountMinor)
   const fields = {
-    ...{ userId: '42', name: 'Ada Lovelace', username: 'ada', referenceId, paymentMethod },
-    ...{ transactionType: isDeposit ? 1 : 2, hashCode: hashCode(secretKey, amount, referenceId) },
+    userId: '42',
+    name: 'Ada Lovelace',
+    username: 'ada',
+    referenceId,
+    paymentMethod,
+    transactionType: isDeposit ? 1 : 2,
+    hashCode: hashCode(secretKey, amount, referenceId),
     ...(!isDeposit && { accountNumber }),
   }
   // The hash covers the text of the amount.

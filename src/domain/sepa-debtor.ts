@@ -69,9 +69,13 @@ function addressProblem(
 export function sepaDebtor({ name, iban, bic, address }: Debtor): SepaDebtor {
   const converted = (field: keyof typeof addressTexts) => sepaText(address?.[field] ?? '', addressTexts[field])
   return {
-    ...{ name: sepaName(name)!, iban: parseIban(iban)!, bic: bic && plainAccountNumber(bic) },
+    name: sepaName(name)!,
+    iban: parseIban(iban)!,
+    bic: bic && plainAccountNumber(bic),
     address: address && {
-      ...{ street: converted('street'), building: converted('building'), postcode: converted('postcode') },
+      street: converted('street'),
+      building: converted('building'),
+      postcode: converted('postcode'),
       town: converted('town')!,
       country: address.country.trim().toUpperCase(),
     },

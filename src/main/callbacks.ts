@@ -8,12 +8,12 @@ import { createCommands } from '../operations/commands.js'
 import { protectedStore } from '../operations/stores/stores.js'
 import { runInBackground } from './background.js'
 
-await runInBackground('callbacks', ({ configuration, rawStore, store, readModels, merchants, keys, box, ...tools }) => {
-  const { clock, logger, registry } = tools
+await runInBackground('callbacks', (parts) => {
+  const { configuration, rawStore, merchants, keys, box, registry } = parts
   const settingsOf = async (merchantId: string) => merchants.settingsOf(merchantId)
-  const commands = createCommands(configuration, { store, box, clock, settingsOf })
+  const commands = createCommands(configuration, { ...parts, settingsOf })
   return startCallbacks({
-    ...{ store, readModels, merchants, clock, logger },
+    ...parts,
     // Checking, decrypting and folding each create took more than half of this thread's time.
     followed: (isNeeded) => protectedStore(onlyNeeded(rawStore, isNeeded), box, keys),
     commands: commands.callbacks,

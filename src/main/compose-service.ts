@@ -102,7 +102,10 @@ export async function composeService(
   const paying = { store: eventStore, wallet, transfers, settingsOf, clock }
   const hasNoWallet = (code: number) => isManual(configuration.paymentMethods, code)
   const walletPayments = new WalletPayments({
-    ...{ ...paying, box, publicUrl, takeCode: ports.takeCode ?? limitCodes(monotonicMs) },
+    ...paying,
+    box,
+    publicUrl,
+    takeCode: ports.takeCode ?? limitCodes(monotonicMs),
     isManual: hasNoWallet,
     onUnavailable: (cause, { merchantId, trackingId }) =>
       logger.error({ merchantId, trackingId, cause }, 'the wallet cannot be used'),
@@ -110,7 +113,11 @@ export async function composeService(
     logIn: createWalletLogin(eventStore, box, clock),
   })
   const scenarios = new ScenarioPlayer({
-    ...{ transfers, payments: walletPayments, isManual: hasNoWallet, clock, logger },
+    transfers,
+    payments: walletPayments,
+    isManual: hasNoWallet,
+    clock,
+    logger,
     isSandbox: (merchantId) => directory.settingsOf(merchantId)?.sandbox ?? false,
   })
   onStop(() => scenarios.stop())
@@ -132,8 +139,23 @@ export async function composeService(
   const commands = { ...decided, directory, userDirectory, users, walletPayments }
   const { paymentMethods, currency, trustedProxies, roles, traced } = configuration
   const http: HttpServices = {
-    ...{ ...commands, clock, monotonicMs, publicUrl, logger, metrics, securityLog, readModels, readers, inSandbox },
-    ...{ installationName, paymentMethods, currency, trustedProxies, traced, eventStore, secretBox: box },
+    ...commands,
+    clock,
+    monotonicMs,
+    publicUrl,
+    logger,
+    metrics,
+    securityLog,
+    readModels,
+    readers,
+    inSandbox,
+    installationName,
+    paymentMethods,
+    currency,
+    trustedProxies,
+    traced,
+    eventStore,
+    secretBox: box,
     connections: { ...configuration, requestTimeoutMs },
     merchantsServed: roles.has('api'),
     scenarios,
@@ -142,7 +164,11 @@ export async function composeService(
     networks,
     resolveHost,
     testEndpoint: createTestEventSender({
-      ...{ merchants: directory, resolve: resolveHost, networks, clock, timeoutMs: configuration.callbackTimeoutMs },
+      merchants: directory,
+      resolve: resolveHost,
+      networks,
+      clock,
+      timeoutMs: configuration.callbackTimeoutMs,
     }),
     signCallback: (...callback) => signCallback(directory, ...callback, Date.parse(clock())),
     projectionControls: new ProjectionControls({ store: eventStore, readModels }, clock, unreadable),

@@ -14,35 +14,27 @@ import { createWallet } from './compose-wallet.js'
 
 /** Starts the work of the role `projections`: everything that follows the log except callbacks, and the tree over the log. */
 function startRole(parts: BackgroundThreadParts): Part {
-  const { configuration, installationName, keyRing, rawStore, store, readModels, merchants } = parts
-  const { keys, box, clock, logger, registry } = parts
+  const { configuration, rawStore, store, merchants, keys, clock } = parts
   const settingsOf = async (merchantId: string) => merchants.settingsOf(merchantId)
-  const { transfers } = createCommands(configuration, { store, box, clock, settingsOf })
-  const walletParts = { configuration, installationName, eventStore: store, readModels, box, clock }
-  const { wallet } = createWallet({ ...walletParts, isSandbox: () => isInSandbox(configuration, merchants) })
+  const { transfers } = createCommands(configuration, { ...parts, settingsOf })
+  const isSandbox = () => isInSandbox(configuration, merchants)
+  const { wallet } = createWallet({ ...parts, eventStore: store, isSandbox })
+  // This thread sends no messages to customers.
+  const silent = withTestCustomer(wallet, () => undefined)
   const work = [
-    startProjections({ store, readModels, clock, logger }),
-    startFinishingErasures({ store, raw: rawStore, keys, box, readModels, transfers, clock, logger }),
+    startProjections(parts),
+    startFinishingErasures({ ...parts, raw: rawStore, transfers }),
     // Runs in this thread because it needs the read model of transfers.
-    startExpiry({ readModels, transfers, clock, logger }),
-    startListingStreams({ store, readModels, clock, logger }),
+    startExpiry({ ...parts, transfers }),
+    startListingStreams(parts),
     startPaymentRecovery({
-      store,
-      readModels,
-      // This thread sends no messages to customers.
-      payments: new WalletCollections({
-        ...{ store, transfers, settingsOf, clock },
-        wallet: withTestCustomer(wallet, () => undefined),
-      }),
-      clock,
-      logger,
+      ...parts,
+      payments: new WalletCollections({ store, transfers, settingsOf, clock, wallet: silent }),
       // The time that a request may still wait for a response of the wallet.
       graceMs: 15_000 + (configuration.wallet.engine === 'http' ? 2 * configuration.wallet.timeoutMs : 0),
     }),
   ]
-  const tree = startAuditTree({
-    ...{ configuration, rawStore, store, readModels, keys: keys.store, box, keyRing, clock, logger, registry },
-  })
+  const tree = startAuditTree({ ...parts, keys: keys.store })
   return {
     ends: () => [...work, tree].flatMap((part) => part.ends()),
     async stop() {

@@ -96,7 +96,12 @@ async function startParts(
   const service = await composeService(
     configuration,
     {
-      ...{ stores, clock, logger, metrics, publicUrl: baseUrl, installationName },
+      stores,
+      clock,
+      logger,
+      metrics,
+      publicUrl: baseUrl,
+      installationName,
       monotonicMs: () => performance.now(),
       backgroundProblems: () => background.flatMap((thread) => thread.problems()),
       outboxToken: () => sandbox?.outboxToken,

@@ -135,7 +135,10 @@ export function installationMetrics(
 export function logMetrics(registry: Registry): void {
   const counter = (name: string, help: string, labelNames: string[], collect: (counter: Counter) => void) =>
     new Counter({
-      ...{ name, help, labelNames, registers: [registry] },
+      name,
+      help,
+      labelNames,
+      registers: [registry],
       collect() {
         this.reset()
         collect(this)
@@ -158,7 +161,10 @@ type Collect = (set: (value: number, label?: string) => void) => Promise<void>
 export function gaugesOf(registry: Registry) {
   return (name: string, help: string, label: string | null, collect: Collect): void => {
     new Gauge({
-      ...{ name, help, labelNames: label === null ? [] : [label], registers: [registry] },
+      name,
+      help,
+      labelNames: label === null ? [] : [label],
+      registers: [registry],
       async collect() {
         try {
           await collect((value, of) => (label === null ? this.set(value) : this.set({ [label]: of! }, value)))

@@ -57,7 +57,9 @@ export class ProjectionControls {
     const open = []
     for (const problem of found) if (await isStillOpen(this.stores.store, problem)) open.push(problem)
     return open.map(({ stream, revision, reason }) => ({
-      ...{ stream, revision, reason },
+      stream,
+      revision,
+      reason,
       stopped: status
         .filter(({ failure }) => failure?.stream === stream && failure.revision === revision)
         .map(({ name }) => name),
@@ -81,13 +83,22 @@ function itemOf({ version: _v, collection: _c, failure, task, built, previous, .
   return {
     ...status,
     failure: failure && {
-      ...{ stream: failure.stream ?? null, revision: failure.revision ?? null },
-      ...{ reason: failure.reason, at: failure.at, command: failure.command },
+      stream: failure.stream ?? null,
+      revision: failure.revision ?? null,
+      reason: failure.reason,
+      at: failure.at,
+      command: failure.command,
     },
     task: task && {
-      ...{ what: task.what, state: task.state, by: task.by, requestedAt: task.requestedAt, updatedAt: task.updatedAt },
+      what: task.what,
+      state: task.state,
+      by: task.by,
+      requestedAt: task.requestedAt,
+      updatedAt: task.updatedAt,
       phase: task.state === 'running' ? (task.phase ?? null) : null,
-      ...{ position: task.position, progress: task.progress, end: task.end ?? null },
+      position: task.position,
+      progress: task.progress,
+      end: task.end ?? null,
       eventsPerSecond: task.eventsPerSecond ?? null,
       secondsLeft: task.secondsLeft ?? null,
       comparison: comparisonOf(task),

@@ -65,7 +65,8 @@ async function statusOf({ store, readModels }: Stores, projection: Projection, e
   const lag = progress.position === undefined ? 'new' : lagEvents === 0 ? 'current' : 'behind'
   const state: State = paused ? 'paused' : failure ? 'failed' : isOutdated ? 'outdated' : lag
   return {
-    ...{ name, version },
+    name,
+    version,
     collection: served?.collection ?? null,
     state,
     checkpoint: progress.position ?? null,

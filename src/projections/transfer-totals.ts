@@ -97,7 +97,10 @@ function sumOf(stored: TotalDocument | undefined, ids: Pick<TotalDocument, '_id'
 
 function documentOf({ _id, kind, counted, count, position, ...amounts }: Sum): TotalDocument {
   return {
-    ...{ _id, kind, counted, count },
+    _id,
+    kind,
+    counted,
+    count,
     amountMinor: amounts.amountMinor.toString(),
     transactionAmountMinor: amounts.transactionAmountMinor.toString(),
     receivedMinor: amounts.receivedMinor.toString(),

@@ -87,8 +87,17 @@ function listed({ _id: webhookId, attempts: failedAttempts, ...callback }: Liste
   const { trackingId, merchantId, referenceId, transferRevision, transferStatus, status } = callback
   const { recordedAt, lastFailure = null } = callback
   return {
-    ...{ webhookId, trackingId, merchantId, referenceId, transferRevision, transferStatus, status, failedAttempts },
-    ...{ recordedAt, dueAt: callback.dueAt ?? null, lastFailure },
+    webhookId,
+    trackingId,
+    merchantId,
+    referenceId,
+    transferRevision,
+    transferStatus,
+    status,
+    failedAttempts,
+    recordedAt,
+    dueAt: callback.dueAt ?? null,
+    lastFailure,
   }
 }
 

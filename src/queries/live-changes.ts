@@ -97,7 +97,11 @@ export class LiveView {
       if (!signal.aborted) this.close()
     }
     follow({
-      ...{ store, after, streamPrefixes: [streamPrefix.transfer], gatherMs, signal },
+      store,
+      after,
+      streamPrefixes: [streamPrefix.transfer],
+      gatherMs,
+      signal,
       isRetried: () => true,
       onUnavailable: (error, failures) => failures === 1 && onError(error),
       handle: (page) => this.#take(page),

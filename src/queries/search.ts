@@ -46,8 +46,16 @@ export async function search(sources: Sources, given: string): Promise<readonly 
 }
 
 const unfiltered = {
-  ...{ kind: undefined, status: undefined, from: undefined, to: undefined, attention: undefined, method: undefined },
-  ...{ minAmountMinor: undefined, maxAmountMinor: undefined, sort: undefined, cursor: undefined },
+  kind: undefined,
+  status: undefined,
+  from: undefined,
+  to: undefined,
+  attention: undefined,
+  method: undefined,
+  minAmountMinor: undefined,
+  maxAmountMinor: undefined,
+  sort: undefined,
+  cursor: undefined,
 }
 
 async function transfersFor({ readModels, merchantIds }: Sources, text: string): Promise<Found[]> {

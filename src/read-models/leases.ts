@@ -57,7 +57,8 @@ interface LeaseDocument extends Document {
 export async function listLeases(readModels: ReadModels) {
   const found = (await readModels.collection(collection).find({}, { sort: { _id: 1 } })) as readonly LeaseDocument[]
   return found.map(({ _id: name, holder, renewedAt }) => ({
-    ...{ name, renewedAt },
+    name,
+    renewedAt,
     holder: holder === null || isDeadHolder(holder) ? null : holder,
   }))
 }

@@ -60,7 +60,13 @@ export async function listNodes(readModels: ReadModels, now: string) {
   const found = await readModels.collection(collection).find({ seenAt: { $gte: since } }, options)
   return (found as readonly NodeDocument[]).map(
     ({ _id: nodeId, host, processId, version, roles, startedAt, seenAt }) => ({
-      ...{ nodeId, host, processId, version, roles, startedAt, seenAt },
+      nodeId,
+      host,
+      processId,
+      version,
+      roles,
+      startedAt,
+      seenAt,
       isAlive: Math.abs(Date.parse(now) - Date.parse(seenAt)) <= aliveForMs,
     }),
   )

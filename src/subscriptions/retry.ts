@@ -27,7 +27,10 @@ export async function retryWhileUnavailable<T>(
   if (signal.aborted) return undefined
   try {
     return await pRetry(attempted, {
-      ...{ signal, retries: Number.POSITIVE_INFINITY, minTimeout: 100, maxTimeout: 5_000 },
+      signal,
+      retries: Number.POSITIVE_INFINITY,
+      minTimeout: 100,
+      maxTimeout: 5_000,
       shouldRetry: ({ error }) => isRetried(error),
       onFailedAttempt: ({ error, attemptNumber }) => {
         if (isRetried(error) && !signal.aborted) onUnavailable(error, attemptNumber)

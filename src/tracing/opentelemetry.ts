@@ -43,7 +43,8 @@ export function openTelemetry(
   const silent = () => undefined
   diag.setLogger({ error, warn: silent, info: silent, debug: silent, verbose: silent }, DiagLogLevel.ERROR)
   const own = resourceFromAttributes({
-    ...{ 'service.name': 'transferd', 'service.version': resource.version },
+    'service.name': 'transferd',
+    'service.version': resource.version,
     'service.instance.id': resource.instanceId,
   })
   const provider = new BasicTracerProvider({

@@ -72,8 +72,11 @@ function lineOf(recorded: RecordedEvent, merchantId: string | null, format: Expo
   const { data, skipped } = record
   const text = (name: string) => (typeof data?.[name] === 'string' ? data[name] : '')
   const cells: { readonly [column: string]: unknown } = {
-    ...{ ...record, at: text('at'), amountMinor: text('amountMinor') },
-    ...{ skipped: skipped ? 'true' : '', data: data === null ? '' : safeJson(data) },
+    ...record,
+    at: text('at'),
+    amountMinor: text('amountMinor'),
+    skipped: skipped ? 'true' : '',
+    data: data === null ? '' : safeJson(data),
   }
   return exactCsv([csvColumns.map((column) => String(cells[column] ?? ''))])
 }
@@ -104,7 +107,11 @@ export type Manifest = ReturnType<typeof manifestOf>
 /** Returns the contents of an export, with which recipients can check that the files are complete and unchanged. */
 export function manifestOf({ format, merchantId, from, to, until }: ExportQuery, { first, last, files }: Exported) {
   return {
-    ...{ format, merchantId, from, to, until: until && formatPosition(until) },
+    format,
+    merchantId,
+    from,
+    to,
+    until: until && formatPosition(until),
     events: files.reduce((sum, { events }) => sum + events, 0),
     firstPosition: first ? formatPosition(first) : null,
     lastPosition: last ? formatPosition(last) : null,

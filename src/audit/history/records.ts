@@ -25,8 +25,15 @@ export function auditRecord(recorded: RecordedEvent) {
   const unreadable = whyUnreadable(recorded)
   const shownData = Object.entries(recorded.data).filter(([name]) => !withheldFields.has(name))
   return {
-    ...{ position: shown.position, recordedAt: shown.recordedAt, stream, revision, id },
-    ...{ type: shown.type, actor, correlationId, causationId },
+    position: shown.position,
+    recordedAt: shown.recordedAt,
+    stream,
+    revision,
+    id,
+    type: shown.type,
+    actor,
+    correlationId,
+    causationId,
     schemaVersion: Number(metadata.schemaVersion ?? 0),
     /** `null` if the event is unreadable, because it can contain anything. */
     data: unreadable === undefined ? Object.fromEntries(shownData) : null,
@@ -121,7 +128,14 @@ async function actionOf(store: Pick<EventStore, 'readStream'>, recorded: Recorde
   const { recordedAt, position, type, actor, correlationId } = shownFields(recorded)
   const merchantId = await merchantIdOf(store, recorded)
   return {
-    ...{ recordedAt, position, type, actor, stream, revision, correlationId },
-    ...{ merchantId, trackingId: trackingIdOf(recorded) },
+    recordedAt,
+    position,
+    type,
+    actor,
+    stream,
+    revision,
+    correlationId,
+    merchantId,
+    trackingId: trackingIdOf(recorded),
   }
 }

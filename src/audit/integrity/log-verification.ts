@@ -107,7 +107,10 @@ export async function verifySealedLog(options: VerifyOptions) {
   const findings = new Findings()
   const nothing = { from: 0, to: 0, unsealed: 0, lastEventAt: null as string | null, isComplete: true }
   const result = (compared: typeof nothing, checkpoint: Awaited<ReturnType<typeof newestCheckpoint>>) => ({
-    ...{ ...compared, checkpoint, findings: findings.list as readonly Finding[], count: findings.count },
+    ...compared,
+    checkpoint,
+    findings: findings.list as readonly Finding[],
+    count: findings.count,
   })
   for (const problem of (await options.checkFile?.()) ?? []) findings.add('file', 'events.db', problem)
   const checkpoint = await newestCheckpoint(options, findings)

@@ -45,7 +45,9 @@ export type TransferProof = Static<typeof TransferProof>
 /** Returns the file, indented for readers and in a single possible form. */
 export function formatProof({ trackingId, checkpoint, events, older }: TransferProof): string {
   const file = {
-    ...{ format, trackingId, checkpoint },
+    format,
+    trackingId,
+    checkpoint,
     events: events.map(({ index, leaf, proof }) => ({ index, leaf, proof })),
     ...(older && { older: { checkpoint: older.checkpoint, proof: older.proof } }),
   }

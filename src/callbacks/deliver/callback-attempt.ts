@@ -173,7 +173,10 @@ function retryWrite<Result>(
   signal: AbortSignal,
 ): Promise<Result> {
   return pRetry(write, {
-    ...{ retries: Number.POSITIVE_INFINITY, minTimeout: timing.reportRetryMs, maxTimeout: 10_000, signal },
+    retries: Number.POSITIVE_INFINITY,
+    minTimeout: timing.reportRetryMs,
+    maxTimeout: 10_000,
+    signal,
     shouldRetry: ({ error }) => error instanceof StoreUnavailableError || error instanceof TooMuchContentionError,
   })
 }

@@ -66,8 +66,13 @@ const testTrackingId = '00000000-0000-0000-0000-000000000000'
 const testHeader = 'x-transfer-test'
 
 const testPayload = {
-  ...{ status: 1, referenceId: 'test', message: 'This is a test. It does not belong to a transfer.' },
-  ...{ amountMinor: 1_00n, transactionAmountMinor: 0n, hasAmountMismatch: false, receiptUrl: null },
+  status: 1,
+  referenceId: 'test',
+  message: 'This is a test. It does not belong to a transfer.',
+  amountMinor: 1_00n,
+  transactionAmountMinor: 0n,
+  hasAmountMismatch: false,
+  receiptUrl: null,
 }
 const pauseMs = 5_000
 

@@ -188,11 +188,17 @@ function evolve(state: MerchantState, event: MerchantEvent): MerchantState {
   if (event.type === 'MerchantRegistered') {
     const { apiKeySha256, secretKey, webhookSecret, at, merchantId, settings } = event.data
     return {
-      ...{ merchantId, settings, apiKeys: [mainKey(apiKeySha256, at)] },
+      merchantId,
+      settings,
+      apiKeys: [mainKey(apiKeySha256, at)],
       secretKeys: { all: [{ number: 0, sealed: secretKey, validUntil: null }], takenUp: 0 },
       webhookSecret: { current: webhookSecret },
-      ...{ suspended: false, logoSha256: null, proposedThreshold: null, callbacksDisabled: null },
-      ...{ endpointChangedAt: at, createdAt: at },
+      suspended: false,
+      logoSha256: null,
+      proposedThreshold: null,
+      callbacksDisabled: null,
+      endpointChangedAt: at,
+      createdAt: at,
     }
   }
   if (state.merchantId === null) throw new Error('a merchant changed before it was registered')

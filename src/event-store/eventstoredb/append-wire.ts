@@ -82,7 +82,8 @@ function propose({ id, type, data, metadata }: Append['events'][number]) {
   if (!uuid.test(id)) throw new TypeError('an event id must be a UUID in lower case')
   checkText('an event type', type)
   const proposed: SerializedEvent = {
-    ...{ id, type },
+    id,
+    type,
     data: jsonText(data, 'data', type),
     metadata: jsonText(metadata, 'metadata', type),
   }

@@ -227,7 +227,9 @@ export class Connection {
 
   #find(failed: Endpoint | undefined, isLost: boolean, signal: AbortSignal) {
     return findNode(this.target, {
-      ...{ failed, isLost, signal },
+      failed,
+      isLost,
+      signal,
       onFailure: (error) => {
         this.#unavailable = toStoreError(error, 'finding the leader').message
       },

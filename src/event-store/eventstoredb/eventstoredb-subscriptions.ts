@@ -29,10 +29,19 @@ import { idOf, toRecordedEvent, type WireEvent } from './recorded-event.js'
 function toWireSettings(settings: PersistentSubscriptionSettings): PersistentSubscriptionToAllSettings {
   const { startFrom, maxRetryCount, maxSubscriberCount, liveBufferSize, readBatchSize, historyBufferSize } = settings
   return persistentSubscriptionToAllSettingsFromDefaults({
-    ...{ startFrom, maxRetryCount, maxSubscriberCount, liveBufferSize, readBatchSize, historyBufferSize },
-    ...{ resolveLinkTos: false, extraStatistics: false, consumerStrategyName: settings.consumerStrategy },
-    ...{ messageTimeout: settings.messageTimeoutMs, checkPointAfter: settings.checkpointAfterMs },
-    ...{ checkPointLowerBound: settings.minCheckpointCount, checkPointUpperBound: settings.maxCheckpointCount },
+    startFrom,
+    maxRetryCount,
+    maxSubscriberCount,
+    liveBufferSize,
+    readBatchSize,
+    historyBufferSize,
+    resolveLinkTos: false,
+    extraStatistics: false,
+    consumerStrategyName: settings.consumerStrategy,
+    messageTimeout: settings.messageTimeoutMs,
+    checkPointAfter: settings.checkpointAfterMs,
+    checkPointLowerBound: settings.minCheckpointCount,
+    checkPointUpperBound: settings.maxCheckpointCount,
   })
 }
 
@@ -42,9 +51,16 @@ function fromWireSettings(
 ): PersistentSubscriptionSettings {
   const { startFrom, maxRetryCount, maxSubscriberCount, liveBufferSize, readBatchSize, historyBufferSize } = settings
   return {
-    ...{ startFrom, streamPrefixes, maxRetryCount, liveBufferSize, readBatchSize, historyBufferSize },
-    ...{ messageTimeoutMs: settings.messageTimeout, checkpointAfterMs: settings.checkPointAfter },
-    ...{ minCheckpointCount: settings.checkPointLowerBound, maxCheckpointCount: settings.checkPointUpperBound },
+    startFrom,
+    streamPrefixes,
+    maxRetryCount,
+    liveBufferSize,
+    readBatchSize,
+    historyBufferSize,
+    messageTimeoutMs: settings.messageTimeout,
+    checkpointAfterMs: settings.checkPointAfter,
+    minCheckpointCount: settings.checkPointLowerBound,
+    maxCheckpointCount: settings.checkPointUpperBound,
     maxSubscriberCount: typeof maxSubscriberCount === 'number' ? maxSubscriberCount : 0,
     consumerStrategy: settings.consumerStrategyName as PersistentSubscriptionSettings['consumerStrategy'],
   }

@@ -64,7 +64,9 @@ export async function describeRoutes(
         components: {
           securitySchemes: {
             WebApiKey: {
-              ...{ type: 'apiKey', in: 'header', name: 'WebApiKey' },
+              type: 'apiKey',
+              in: 'header',
+              name: 'WebApiKey',
               description:
                 'Your key. Without it, you can only create a hosted deposit: the allow-list and the SecretKey of the hashCode identify you.',
             },

@@ -43,7 +43,12 @@ export function startAuditTree(parts: {
   const commands = new IntegrityCommands(store, clock)
   const { publishFailed, ...metrics } = treeMetrics(registry, commands, readModels, clock)
   return startTreeKeeper({
-    ...{ readModels, commands, clock, logger, metrics, publishFailed },
+    readModels,
+    commands,
+    clock,
+    logger,
+    metrics,
+    publishFailed,
     ...treeOpeningOf(configuration, store, box, clock),
     // Sealing needs no codes. The verification checks them.
     store: rawStore,

@@ -34,7 +34,14 @@ export function verificationsOf(
       findings,
       count,
     } = await verifySealedLog({
-      ...{ store, tiles: new DirectoryTiles(directory), verifier, kept, recorded, mayLag, from, signal },
+      store,
+      tiles: new DirectoryTiles(directory),
+      verifier,
+      kept,
+      recorded,
+      mayLag,
+      from,
+      signal,
       ...(eventStore.engine === 'embedded' && { checkFile: () => checkLogFile(eventStore.directory, 'positions') }),
     })
     if (signal.aborted) return undefined
@@ -50,7 +57,9 @@ async function runThread(
   if (signal.aborted) return undefined
   const resourceLimits = { maxOldGenerationSizeMb: maxHeapMiB }
   const worker = new Worker(new URL('./log-verifier.js', import.meta.url), {
-    ...{ workerData, resourceLimits, name: 'log verifier' },
+    workerData,
+    resourceLimits,
+    name: 'log verifier',
   })
   let result: VerificationStep | undefined
   worker.on('message', ({ isDone, ...step }: VerificationStep & { readonly isDone: boolean }) => {

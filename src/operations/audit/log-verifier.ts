@@ -48,16 +48,14 @@ parentPort?.once('message', () => stopping.abort()).unref()
 let workedFromMs = performance.now()
 let postedAtMs = workedFromMs
 const { to, checkpoint, findings, count } = await verifySealedLog({
-  ...{
-    store,
-    tiles: new DirectoryTiles(directory),
-    verifier: parseVerifier(verifier),
-    kept,
-    recorded,
-    mayLag,
-    from,
-    signal,
-  },
+  store,
+  tiles: new DirectoryTiles(directory),
+  verifier: parseVerifier(verifier),
+  kept,
+  recorded,
+  mayLag,
+  from,
+  signal,
   // A verification that continues has already checked the file.
   ...(location.engine === 'embedded' && from === 0 && { checkFile: () => checkLogFile(location.directory, 'quick') }),
   onProgress: (verified, treeSize, found) => {

@@ -145,9 +145,18 @@ function shown(
     origin: checkpoint?.origin ?? null,
     treeSize: checkpoint?.size ?? 0,
     root: checkpoint?.root.toString('base64') ?? null,
-    ...{ keyId, checkpoint: checkpoint?.note ?? null, lastEventAt },
-    ...{ from, verified: to - from, unsealed, codesVerified, isComplete, comparedWith, unread },
-    ...{ problems: count, findings },
+    keyId,
+    checkpoint: checkpoint?.note ?? null,
+    lastEventAt,
+    from,
+    verified: to - from,
+    unsealed,
+    codesVerified,
+    isComplete,
+    comparedWith,
+    unread,
+    problems: count,
+    findings,
   }
 }
 

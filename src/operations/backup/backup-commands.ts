@@ -59,7 +59,8 @@ export async function backUpService(
   })
   await recordBackup(dataDirectory, at, manifest.problems.length === 0 ? manifest.checkpoint : null)
   return {
-    ...{ backup, createdAt: at },
+    backup,
+    createdAt: at,
     /** The size of the contents, uncompressed. */
     bytes: bytesOf(manifest),
     /** The bytes that the target has gained. */
@@ -178,7 +179,10 @@ export async function restoreService(
   const { lostEvents, problems, payable } = inspected
   const { createdAt, log } = manifest
   return {
-    ...{ directory: resolve(to), createdAt, restoredAt, log },
+    directory: resolve(to),
+    createdAt,
+    restoredAt,
+    log,
     /** The number of events that `checkpoint` covers and this backup does not contain, or null without a checkpoint. */
     lostEvents,
     /** The withdrawals that could be paid at the end of the backup, or null if the log is on a server. */
@@ -212,7 +216,12 @@ async function payableIn(directory: string, configuration: Configuration) {
     sum: toJsonNumber(sumMinor),
     currency,
     withdrawals: withdrawals.map(({ trackingId, merchantId, referenceId, amountMinor, status, createdAt, payout }) => ({
-      ...{ trackingId, merchantId, referenceId, amount: toJsonNumber(amountMinor), status, createdAt },
+      trackingId,
+      merchantId,
+      referenceId,
+      amount: toJsonNumber(amountMinor),
+      status,
+      createdAt,
       /** The user of the last claim, which may have expired. */
       claimedBy: payout.claim?.by ?? null,
       /** The MsgId of the last bank file that contains the withdrawal. */

@@ -78,8 +78,12 @@ export async function restoreBackup<Inspected extends Inspection>(options: Resto
 
 function markOf({ createdAt, log }: Manifest, at: string, { lostEvents }: Inspection): RestoredMark {
   return {
-    ...{ id: randomUUID(), backupCreatedAt: createdAt, restoredAt: at },
-    ...{ events: log?.events ?? null, lastEventAt: log?.lastEventAt ?? null, lostEvents },
+    id: randomUUID(),
+    backupCreatedAt: createdAt,
+    restoredAt: at,
+    events: log?.events ?? null,
+    lastEventAt: log?.lastEventAt ?? null,
+    lostEvents,
   }
 }
 

@@ -54,8 +54,11 @@ export async function startEventsServer(options: EventsServerOptions) {
   const store = directory === undefined ? StreamStore.openTemporary() : StreamStore.open(directory)
   try {
     const server = await startProtocolServer({
-      ...{ ...others, store, accounts: users.accounts },
-      ...{ isReservedStream: isServiceStream, canWriteReserved: allowsServiceStreams },
+      ...others,
+      store,
+      accounts: users.accounts,
+      isReservedStream: isServiceStream,
+      canWriteReserved: allowsServiceStreams,
       ...(tls && { tls }),
       ...(isInsecure && { usesRecordedAccess: true }),
       ...(advertise && { advertise }),

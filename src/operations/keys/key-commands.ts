@@ -156,7 +156,9 @@ async function listed(configuration: Configuration, log: EventStore, given: Mast
   const current = idOfMasterKey(given.at(-1)!.key)
   /** The given keys, of which the last one encrypts, followed by other keys in use, whose source is null. */
   const keys = [...tally].map(([keyId, sealed]) => ({
-    ...{ keyId, from: fromOf.get(keyId) ?? null, seals: keyId === current },
+    keyId,
+    from: fromOf.get(keyId) ?? null,
+    seals: keyId === current,
     /** The number of values that it encrypts, by their kind; kinds without any are omitted. */
     sealed: Object.fromEntries(sealed) as { readonly [of: string]: number },
   }))

@@ -8,7 +8,8 @@ const outageCheckMs = 1_000
 export function createLogger(level: string, part: string): Logger {
   const outages = new OutageLog()
   const options: LoggerOptions = {
-    ...{ level, base: { part } },
+    level,
+    base: { part },
     formatters: { log: onlyListed, bindings: onlyListed },
     serializers: { err: shownError, cause: shownError },
     hooks: {

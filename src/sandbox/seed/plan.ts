@@ -48,7 +48,12 @@ function plannedTransfer(n: number, dice: Dice, customers: ReturnType<typeof mad
   // In chronological order.
   const steps = all.map(({ afterMs, does }) => ({ agoMs: agoMs - afterMs, does })).filter((step) => step.agoMs > 0)
   return {
-    ...{ merchant, kind, customer, amountMinor, channel, agoMs },
+    merchant,
+    kind,
+    customer,
+    amountMinor,
+    channel,
+    agoMs,
     referenceId: `made-up-${String(n + 1).padStart(3, '0')}`,
     paymentMethod: method.code,
     steps,

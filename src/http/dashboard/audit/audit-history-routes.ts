@@ -38,7 +38,8 @@ export const auditHistoryRoutes: FastifyPluginAsyncTypebox = async (app) => {
       const nameOf = actorNames(request)
       return {
         items: story.map((each) => ({
-          ...{ ...each, data: withNamedActors(each.data, nameOf) },
+          ...each,
+          data: withNamedActors(each.data, nameOf),
           actorName: nameOf(each.actor),
         })),
       }

@@ -36,7 +36,10 @@ export const auditIntegrityRoutes: FastifyPluginAsyncTypebox = async (app) => {
       decision ? { ...decision, byName: actorNames(request)(decision.by) } : null
     const { verifierKey, verifications, troubles } = status ?? noStatus
     return {
-      ...{ checkpoint: status ? checkpointOf(status) : null, verifierKey, verifications, troubles },
+      checkpoint: status ? checkpointOf(status) : null,
+      verifierKey,
+      verifications,
+      troubles,
       payoutsStopped:
         stoppedSince === null || revision === 'no_stream'
           ? null

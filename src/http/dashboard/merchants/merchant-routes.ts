@@ -174,10 +174,16 @@ function itemOf(request: FastifyRequest, { merchant, revision }: ShownMerchant):
   const { networks } = request.server.services
   return {
     endpointWarning: networks.warningOf(settings.callbackUrl, settings.sandbox) ?? null,
-    ...{ merchantId, suspended, logoSha256, callbacksDisabled, createdAt, revision },
+    merchantId,
+    suspended,
+    logoSha256,
+    callbacksDisabled,
+    createdAt,
+    revision,
     proposedThreshold: proposed && {
       approvalAboveMinor: amount(proposed.approvalAboveMinor),
-      ...{ by: actorNames(request)(proposed.by), at: proposed.at },
+      by: actorNames(request)(proposed.by),
+      at: proposed.at,
     },
     settings: {
       ...settings,

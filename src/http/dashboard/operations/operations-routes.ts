@@ -92,11 +92,14 @@ export const operationsRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const [nodes, leases] = await Promise.all([listNodes(readModels, clock()), listLeases(readModels)])
     return {
       nodes: nodes.map(({ seenAt: lastSeenAt, isAlive, ...node }) => ({
-        ...{ ...node, lastSeenAt, state: isAlive ? ('alive' as const) : ('gone' as const) },
+        ...node,
+        lastSeenAt,
+        state: isAlive ? ('alive' as const) : ('gone' as const),
         current: node.nodeId === ownNodeId(),
       })),
       leases: leases.map(({ name, holder, renewedAt }) => ({
-        ...{ name, renewedAt },
+        name,
+        renewedAt,
         nodeId: holder === null ? null : nodeOfHolder(holder),
       })),
     }

@@ -59,7 +59,9 @@ export const figureRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const lastMs = Date.parse(range.to) - 1
     const head = {
       merchant: merchant && { merchantId: merchant.merchantId, name: merchant.settings.name },
-      ...{ timeZone, currency, firstDay: dateIn(timeZone, range.from) },
+      timeZone,
+      currency,
+      firstDay: dateIn(timeZone, range.from),
       lastDay: dateIn(timeZone, new Date(lastMs).toISOString()),
     }
     return statementCsv(lines, head, reader)

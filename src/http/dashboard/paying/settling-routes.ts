@@ -65,7 +65,9 @@ export const settlingRoutes: FastifyPluginAsyncTypebox = async (app) => {
     checkTexts({ receiptUrl, message, reason })
     await checkReceipt(app.services, receiptUrl)
     const completion = {
-      ...{ receiptUrl, message, reason },
+      receiptUrl,
+      message,
+      reason,
       transactionAmountMinor: amountOf('amountMinor', amountMinor),
       confirmedAmountMinor: amountOf('confirmedAmountMinor', confirmedAmountMinor),
     }

@@ -161,7 +161,9 @@ export const sessionRoutes: FastifyPluginAsyncTypebox = async (app) => {
       merchants: seen.map(({ merchantId, settings: { name, sandbox } }) => ({ merchantId, name, sandbox })),
       currency: { code: currency.code, digits: currency.decimals },
       paymentMethods: paymentMethods.map((method) => ({
-        ...{ code: method.code, names: namesOf(method), paidBy: method.paidBy },
+        code: method.code,
+        names: namesOf(method),
+        paidBy: method.paidBy,
       })),
       sandbox: inSandbox(),
     }

@@ -117,9 +117,16 @@ function searchOf(
   const { kind, status, merchantId, from, to, attention, method, minAmount, maxAmount, text, sort } = query
   const numberOf = (digits: string | undefined) => (digits === undefined ? undefined : Number(digits))
   return {
-    ...{ merchantIds: merchantsOf(request, merchantId), kind, status, attention, sort },
-    ...{ from: timeOf('from', from), to: timeOf('to', to), method: numberOf(method) },
-    ...{ minAmountMinor: numberOf(minAmount), maxAmountMinor: numberOf(maxAmount) },
+    merchantIds: merchantsOf(request, merchantId),
+    kind,
+    status,
+    attention,
+    sort,
+    from: timeOf('from', from),
+    to: timeOf('to', to),
+    method: numberOf(method),
+    minAmountMinor: numberOf(minAmount),
+    maxAmountMinor: numberOf(maxAmount),
     text: text?.trim() || undefined,
   }
 }

@@ -181,7 +181,9 @@ function usePageEntries(): readonly Entry[] {
   const text = useText()
   const navigate = useNavigate()
   return useDestinations().map(({ to, label, icon }) => ({
-    ...{ id: to, icon, title: text(label) },
+    id: to,
+    icon,
+    title: text(label),
     run: () => void navigate({ to }),
   }))
 }
