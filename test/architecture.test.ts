@@ -8,6 +8,7 @@ import {
   importsOf,
   packageAreas,
   unusedArrows,
+  unusedExports,
   violations,
 } from './support/architecture.js'
 
@@ -38,6 +39,26 @@ for (const [folder, rules] of [
     t.strictSame(folderCycles(rules), [])
   })
 }
+
+const checked = /^(src|packages\/[^/]+\/(src|test)|web\/dashboard\/src|test|bench)\/.*\.tsx?: /
+/** The public modules of packages, whose users are outside this project. */
+const published = /^packages\/(event-log\/src\/event-log|event-log-server\/src\/protocol-server)\.ts/
+/** Code in texts. */
+const quoted = ['test/architecture.test.ts: to', 'test/support/loaded-files.ts: load']
+
+t.test('every export has a user outside its file', async (t) => {
+  const folders = ['src', 'packages', 'web/dashboard/src', 'test', 'bench', 'scripts', 'sdks/typescript', 'examples']
+  const files = folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((file) => /\.(ts|tsx|js)$/.test(file) && !/\b(node_modules|dist)\b|\.d\.ts$/.test(file))
+      .map((file) => [`${folder}/${file}`, readFileSync(`${folder}/${file}`, 'utf8')] as const),
+  )
+  const found = unusedExports(new Map(files)).filter((name) => checked.test(name) && !published.test(name))
+  t.strictSame(
+    found.filter((name) => !quoted.includes(name)),
+    [],
+  )
+})
 
 t.test(
   'each driver has one importer per port, and only the composition root, operations and the sandbox import adapters',
@@ -167,4 +188,18 @@ t.test('the checker reports allowed imports that no file uses', async (t) => {
     ['http/b.ts', "import type { A } from '../domain/a.js'\nimport fastify from 'fastify'"],
   ])
   t.strictSame(unusedArrows(files, rules), ['domain -> uuid', 'http -> queries'])
+})
+
+t.test('the checker reports exports without a user', async (t) => {
+  const files = new Map([
+    ['src/a.ts', 'export const one = 1\nexport type Two = 2\nexport async function three() {}\nexport class Four {}'],
+    [
+      'src/b.ts',
+      "import { type Two, one as first } from './a.js'\n// import { three } from './a.js'\nexport * from './c.js'",
+    ],
+    ['src/c.ts', 'export const named = 1\nexport const other = named'],
+    ['src/d.ts', 'export function loaded() {}\nconst page = `\nexport const notOne = 1`'],
+    ['web/e.tsx', "import {\n  Four,\n} from '../src/a'\nconst page = () => import('../src/d.js')"],
+  ])
+  t.strictSame(unusedExports(files), ['src/a.ts: three'])
 })

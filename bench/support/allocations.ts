@@ -13,7 +13,7 @@ export interface ThreadReport {
   readonly collectionMs: number
 }
 
-export interface Usage {
+interface Usage {
   readonly bytes: number
   readonly collectionMs: number
   readonly cpuMs: number

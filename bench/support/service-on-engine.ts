@@ -31,7 +31,7 @@ interface Round {
 }
 
 /** The whole service on an engine, with a merchant that receives no callbacks and one that receives one per create. */
-export interface ServiceOnEngine {
+interface ServiceOnEngine {
   readonly name: string
   readonly installation: Installation
   readonly service: RunningService

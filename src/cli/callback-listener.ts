@@ -21,7 +21,7 @@ export interface StreamedCallback {
   }
 }
 
-export interface ListenOptions {
+interface ListenOptions {
   readonly api: MerchantApi
   readonly signal: AbortSignal
   /** Called whenever the stream is open. From then on no callback is missed. */

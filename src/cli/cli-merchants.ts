@@ -431,7 +431,7 @@ const keyName = matching((text) => keyNameForm.test(text), 'It must be 1 to 64 o
 const oneScope = parsed((text) => scopes.find((each) => each === text), `Allowed choices are ${scopes.join(', ')}.`)
 const scopeDescription = `${scopes.join(', ')}; repeatable (default: ${usualScopes.join(', ')})`
 
-export function addKeyCommands(merchants: Command): void {
+function addKeyCommands(merchants: Command): void {
   const keys = merchants.command('keys').description("a merchant's WebApiKeys")
   defineCommand(keys, 'create <id>', 'issue an additional WebApiKey, which is shown only once', {
     examples: [
@@ -477,7 +477,7 @@ export function addKeyCommands(merchants: Command): void {
 }
 
 /** Omits everything that helps to guess the key. */
-export function keyView(key: ApiKey) {
+function keyView(key: ApiKey) {
   const { name, scopes, validUntil, createdAt } = key
   return { keyId: apiKeyId(key), name, scopes, validUntil, createdAt }
 }

@@ -127,7 +127,7 @@ function amountColumn(field: AmountField): ListColumn<ShownTransfer> {
 }
 
 /** Returns a transfer as `GET /v1/transfers/:trackingId` shows it, with the currency and the merchant. */
-export async function shownTransfer({ configuration }: CommandStores, { transfer, revision }: FoundTransfer) {
+async function shownTransfer({ configuration }: CommandStores, { transfer, revision }: FoundTransfer) {
   const { viewOfTransfer } = await import('../http/v1/v1-transfer-view.js')
   const currency = configuration.currency.code
   return { ...viewOfTransfer(transfer, revision), currency, merchantId: transfer.merchantId }

@@ -9,7 +9,7 @@ import type { CommandStores } from './cli-stores.js'
 import { exactTime, isTime, openRecordText, shortId } from './readable.js'
 
 /** The names by which an installation knows the ids and codes in its log. */
-export interface KnownNames {
+interface KnownNames {
   readonly currency: Currency
   readonly paymentMethods: readonly Pick<PaymentMethod, 'code' | 'name'>[]
   /** Returns the name of a user, or `undefined` if the log has no such user. */

@@ -10,7 +10,7 @@ import { typedAmount } from '../kernel/typed-text.js'
 import { parseCursor } from '../queries/list-page.js'
 
 /** Parses the value of an option or an argument. Commander adds the name and the text to the message of an InvalidArgumentError. */
-export type Parse<Value> = (text: string, previous: Value) => Value
+type Parse<Value> = (text: string, previous: Value) => Value
 
 /** An option. Its name derives from that of its value: `webhookId` stands for `--webhook-id`. */
 export interface OptionOf<Value> {

@@ -20,7 +20,7 @@ const pageSize = 500
 /** Streams are read concurrently, because each read of a server takes a round trip. */
 const concurrentReads = 32
 
-export interface FoldedStreamsOptions<State, Live extends State, Event> {
+interface FoldedStreamsOptions<State, Live extends State, Event> {
   readonly store: EventStore
   readonly prefix: StreamPrefix
   readonly decider: Folded<State, Event>

@@ -17,7 +17,7 @@ export const auditTreeEvents = {
   AuditTreeSealed: Data({ treeId: Id, size: Index, root: Text, at: Time }),
 }
 
-export type AuditTreeEvent = EventsOf<typeof auditTreeEvents>
+type AuditTreeEvent = EventsOf<typeof auditTreeEvents>
 type Started = Extract<AuditTreeEvent, { type: 'AuditTreeStarted' }>['data']
 
 export type AuditTreeCommand =

@@ -27,7 +27,7 @@ export type LoginCommand<Subject> = Subject &
     | { readonly type: 'KnowDevice'; readonly device: string; readonly at: string }
   )
 
-export const noLogins: LoginState = { knownDevices: [], failures: [] }
+const noLogins: LoginState = { knownDevices: [], failures: [] }
 
 /** The largest number of known devices per account. Beyond it, the longest known device becomes unknown. */
 export const maxKnownDevices = 100
@@ -38,12 +38,12 @@ const firstPauseMs = 12_000
 const longestPauseMs = hourMs
 const forgottenAfterMs = dayMs
 
-export function isNews({ knownDevices, failures }: LoginState, device: string): boolean {
+function isNews({ knownDevices, failures }: LoginState, device: string): boolean {
   return !knownDevices.includes(device) || failures.some((each) => each.device === device)
 }
 
 /** Returns the number of the next failure, or `undefined` while the device is locked: a simultaneous guess does not extend the lock. */
-export function nextFailure(state: LoginState, device: string | null, at: string): number | undefined {
+function nextFailure(state: LoginState, device: string | null, at: string): number | undefined {
   const nowMs = Date.parse(at)
   if (loginLockedUntilMs(state, device, nowMs) !== undefined) return undefined
   const failures = state.failures.find((each) => each.device === device)
@@ -51,7 +51,7 @@ export function nextFailure(state: LoginState, device: string | null, at: string
 }
 
 /** Adds a device on which the password was correct. Its failures are counted separately from now on, and start at 0. */
-export function withDevice(state: LoginState, device: string): LoginState {
+function withDevice(state: LoginState, device: string): LoginState {
   const others = state.knownDevices.filter((each) => each !== device)
   return { knownDevices: [...others, device].slice(-maxKnownDevices), failures: withoutFailuresOf(state, device) }
 }
@@ -76,7 +76,7 @@ function withoutFailuresOf({ failures }: LoginState, device: string | null): rea
   return failures.filter((each) => each.device !== device)
 }
 
-export type SignInEvent = EventsOf<typeof signInEvents>
+type SignInEvent = EventsOf<typeof signInEvents>
 
 export const signInDecider: Decider<LoginState, LoginCommand<object>, SignInEvent> = {
   initialState: noLogins,

@@ -13,7 +13,7 @@ export interface Debtor {
   readonly address?: Address | undefined
 }
 
-export interface Address {
+interface Address {
   readonly street?: string | undefined
   readonly building?: string | undefined
   readonly postcode?: string | undefined

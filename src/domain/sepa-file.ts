@@ -1,7 +1,7 @@
 import { formatTwoDecimals } from './money.js'
 
 /** A SEPA credit transfer initiation (ISO 20022 pain.001.001.09) with one execution date and one account that pays. */
-export interface SepaFile {
+interface SepaFile {
   readonly messageId: string
   /** ISO 8601 in UTC. */
   readonly at: string
@@ -19,7 +19,7 @@ export interface SepaDebtor {
   readonly address: SepaAddress | undefined
 }
 
-export interface SepaAddress {
+interface SepaAddress {
   readonly street: string | undefined
   readonly building: string | undefined
   readonly postcode: string | undefined

@@ -38,7 +38,7 @@ export const walletEmailEvents = { WalletEmailReserved: Data(account) }
 export const maxBalanceMinor = 999_999_999_999_999n
 /** The largest number of trusted devices. Beyond it, the one that was trusted first is removed. */
 export const maxTrustedDevices = 100
-export const openingReference = 'opening balance'
+const openingReference = 'opening balance'
 
 export interface Movement {
   readonly kind: 'credit' | 'debit' | 'refused debit'

@@ -24,7 +24,7 @@ declare module 'fastify' {
   }
 }
 
-export interface CallbackAudience {
+interface CallbackAudience {
   readonly merchantId: string
   /** Whether the reader can see the hash and the signature, with which a guess of a secret can be confirmed. */
   readonly seesSignatures: boolean

@@ -6,7 +6,7 @@ export function pathOf(publicUrl: string): string {
 }
 
 /** Without TLS, for a trial on this machine. */
-export function isLoopback(publicUrl: string): boolean {
+function isLoopback(publicUrl: string): boolean {
   const { protocol, hostname } = new URL(publicUrl)
   return protocol === 'http:' && loopbackHost.test(hostname)
 }

@@ -48,7 +48,7 @@ type SignCallback = (
 ) => Promise<{ readonly headers: { readonly [name: string]: string }; readonly body: string }>
 
 /** Problems of one kind as sentences for the operator. */
-export interface DetailSource {
+interface DetailSource {
   /** The kind, as the subject of a sentence. */
   readonly what: string
   readonly read: () => Promise<readonly string[]>

@@ -1,6 +1,6 @@
 import PQueue from 'p-queue'
 
-export interface BatcherOptions<Item> {
+interface BatcherOptions<Item> {
   /** Processes a batch, in the order in which the items were added. Must not reject. */
   readonly process: (items: readonly Item[]) => void | Promise<void>
   /** The largest size of a batch. A full batch is processed without delay. */

@@ -1,7 +1,7 @@
 /** CSV for two kinds of readers: people open a file in a spreadsheet, and programs read it exactly (docs/decisions/0046-csv-files.md). */
 
 /** The type of every cell of a column. A `word` is one of the service's own, such as a status. A `day` is `2026-11-21`. */
-export type ColumnType = 'text' | 'word' | 'number' | 'time' | 'day'
+type ColumnType = 'text' | 'word' | 'number' | 'time' | 'day'
 
 export interface Column<Row> {
   readonly name: string
@@ -20,7 +20,7 @@ export interface People {
 export type CsvReader = 'programs' | People
 
 /** The columns, written for a reader. */
-export interface Csv<Row> {
+interface Csv<Row> {
   readonly head: string
   readonly lines: (rows: readonly Row[]) => string
 }
@@ -61,7 +61,7 @@ export function exactCsv(rows: readonly (readonly string[])[]): string {
 
 const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`
 
-export function decimalMark(language: string): '.' | ',' {
+function decimalMark(language: string): '.' | ',' {
   const parts = new Intl.NumberFormat(language).formatToParts(1.5)
   return parts.find(({ type }) => type === 'decimal')?.value === '.' ? '.' : ','
 }

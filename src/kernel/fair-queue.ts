@@ -1,4 +1,4 @@
-export interface FairQueueLimits {
+interface FairQueueLimits {
   readonly concurrency: number
   /** Less than `concurrency`, so that one key never occupies every place. */
   readonly concurrencyPerKey: number

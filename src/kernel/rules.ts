@@ -252,7 +252,7 @@ export function violate<Rule extends RuleName>(rule: Rule, ...[values]: ValueArg
 
 /** The result of a decider: the events to append (none if nothing changes), or the rule that rejects the command. */
 export type Decision<Event, Rule extends string = RuleName> = Accepted<Event> | Refused<Rule>
-export type Accepted<Event> = { readonly accepted: true; readonly events: readonly Event[] }
+type Accepted<Event> = { readonly accepted: true; readonly events: readonly Event[] }
 export type Refused<Rule extends string = RuleName> = { readonly accepted: false; readonly refusal: Refusal<Rule> }
 
 /** Why a command is rejected. It carries no secret and no sentence: see {@link Violation}. */

@@ -24,7 +24,7 @@ const maxHeapMiB = 1_024
 
 export type BackgroundThread = ReturnType<typeof startBackgroundThread>
 
-export interface BackgroundThreadOptions {
+interface BackgroundThreadOptions {
   readonly role: BackgroundRole
   /** Creates the data for each start of the thread, and the list of objects to transfer. */
   readonly data: () => { readonly data: ThreadData; readonly transfer: readonly Transferable[] }

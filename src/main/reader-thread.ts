@@ -5,7 +5,7 @@ import type { ThreadData } from './thread.js'
 /** A page of the log with its decoded events takes a few megabytes. */
 const maxHeapMiB = 512
 
-export interface ReaderThreadOptions {
+interface ReaderThreadOptions {
   /** Creates the data for each start of the thread, and the list of objects to transfer. */
   readonly data: () => { readonly data: ThreadData; readonly transfer: readonly Transferable[] }
   readonly logger: Logger

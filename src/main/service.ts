@@ -24,7 +24,7 @@ import { listen, reserveAddress } from './listening.js'
 import { ReaderThread } from './reader-thread.js'
 import { startTracing } from './start-tracing.js'
 
-export interface Service {
+interface Service {
   readonly started: Started
   /** Resolves with the reason when the service can no longer run. */
   readonly failed: Promise<Error>
@@ -33,7 +33,7 @@ export interface Service {
 }
 
 /** `seed` adds sample transfers to a sandbox that has none. */
-export type ServiceOptions = { readonly seed?: boolean | undefined }
+type ServiceOptions = { readonly seed?: boolean | undefined }
 
 /** The last one stops first, so that the tree, which the role \`projections\` maintains, also seals the outcomes of the last attempts. */
 const backgroundRoles: readonly BackgroundRole[] = ['projections', 'callbacks']

@@ -32,7 +32,7 @@ export interface PrivacyParts {
 
 type Completed = Awaited<ReturnType<typeof complete>>
 
-export type ErasureResult =
+type ErasureResult =
   | ({ readonly accepted: true; readonly erasureId: string; readonly erasedAt: string } & Completed)
   | { readonly accepted: false; readonly reason: 'unknown-customer' }
   /** The payer or payee must be known until the transfer has ended. */

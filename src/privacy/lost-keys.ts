@@ -5,7 +5,7 @@ import { type KeyStore, keyIdIn } from './customer-keys.js'
 import { pagesOf } from './customer-transfers.js'
 
 /** The configured store has no keys of the log's customers. The message names the place and states what to do. */
-export class CustomerKeysError extends Error {
+class CustomerKeysError extends Error {
   override readonly name = 'CustomerKeysError'
 }
 

@@ -45,7 +45,7 @@ export type Heard =
   /** The log has grown by too much since the listener left. */
   | { readonly kind: 'skipped' }
 
-export interface CallbackListenerOptions extends Pick<RetryOptions, 'signal' | 'onUnavailable'> {
+interface CallbackListenerOptions extends Pick<RetryOptions, 'signal' | 'onUnavailable'> {
   readonly store: EventStore
   readonly callbacks: Pick<CallbackCommands, 'lane'>
   readonly clock: Clock

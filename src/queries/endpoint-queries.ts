@@ -9,7 +9,7 @@ interface Sources {
   readonly readModels: ReadModels
 }
 
-export const maxCounted = 1_000
+const maxCounted = 1_000
 
 /**
  * Returns since when every attempt has failed, or `null`. The attempts that users see show the first failure; the log records a failure

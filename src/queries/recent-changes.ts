@@ -6,7 +6,7 @@ import type { EventMetadata } from '../event-store/event-codec.js'
 import { comparePositions, type EventStore, type Position, type RecordedEvent } from '../event-store/event-store.js'
 import { readableEvent } from '../event-store/read-event.js'
 
-export interface Change {
+interface Change {
   readonly at: string
   readonly actor: string
   readonly type: string
@@ -51,7 +51,7 @@ const shown: { readonly [Type in (MerchantEvent | EndpointEvent | UserEvent)['ty
   UserSecretsResealed: null,
 }
 
-export const maxChanges = 200
+const maxChanges = 200
 const pageSize = 200
 /** The limit per stream and response. */
 const maxEventsRead = 2_000

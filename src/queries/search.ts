@@ -3,7 +3,7 @@ import type { ReadModels } from '../read-models/read-models.js'
 import { queriedWords, textWords } from '../read-models/transfer-words.js'
 import { searchTransfers } from './transfer-search.js'
 
-export interface Found {
+interface Found {
   readonly type: 'transfer' | 'merchant' | 'user'
   readonly id: string
   readonly title: string
@@ -29,7 +29,7 @@ interface Sources {
 }
 
 /** The limit of each type, so that many transfers hide no person. */
-export const maxFound = 6
+const maxFound = 6
 
 /**
  * Finds transfers as {@link searchTransfers} does, and merchants and users by the words of their name and of their other text. Returns at

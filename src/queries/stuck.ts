@@ -18,7 +18,7 @@ export const stuckReasons = {
 export type StuckReason = keyof typeof stuckReasons
 
 /** A stuck transfer with the number of its claims and approvals; its delay starts at `since`, in ISO 8601. */
-export type StuckTransfer = ReturnType<typeof shown>
+type StuckTransfer = ReturnType<typeof shown>
 
 interface Sources {
   readonly readModels: ReadModels

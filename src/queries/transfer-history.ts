@@ -26,7 +26,7 @@ import { foldAsOf, isRecordedBy, type PointInTime } from './walk-log.js'
 type Store = Pick<EventStore, 'readStream'>
 
 /** One event in the history of a transfer, which happened at `at` and was recorded at `recordedAt` by the clock of the log. */
-export interface HistoryEntry<Source extends string = 'transfer' | 'payment' | 'callback'> {
+interface HistoryEntry<Source extends string = 'transfer' | 'payment' | 'callback'> {
   readonly at: string
   readonly source: Source
   readonly type: string

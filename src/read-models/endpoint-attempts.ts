@@ -3,7 +3,7 @@ import type { Document, ReadModels } from './read-models.js'
 const collection = 'endpoint_attempts'
 const maxAttempts = 60
 
-export interface EndpointAttempt {
+interface EndpointAttempt {
   readonly at: string
   readonly webhookId: string
   readonly trackingId: string
@@ -20,7 +20,7 @@ export interface EndpointAttempt {
 }
 
 /** The latest attempts to one endpoint, oldest first; `_id` is the merchantId. Users read it, and no delivery depends on it. */
-export interface EndpointAttemptsDocument extends Document {
+interface EndpointAttemptsDocument extends Document {
   readonly attempts: readonly EndpointAttempt[]
   /** The first failed attempt since the last success, while the endpoint fails. */
   readonly failingSince?: string

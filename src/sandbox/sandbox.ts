@@ -42,7 +42,7 @@ const customer = {
 const usual: ReadonlySet<string> = new Set(['UserSignedIn', 'UserConfirmed', 'UserSessionsEnded'])
 const passwordLength = 20
 
-export interface SandboxParts {
+interface SandboxParts {
   /** Absolute path. */
   readonly dataDirectory: string
   readonly directory: MerchantDirectory

@@ -37,7 +37,7 @@ export const securityEvents = {
 export type RequestSecurityEvent = keyof typeof requestEvents
 export type SecurityEvent = keyof typeof securityEvents
 
-export type SecurityFields<Event extends SecurityEvent> = {
+type SecurityFields<Event extends SecurityEvent> = {
   readonly [field in (typeof securityEvents)[Event][number]]: string | number | null
 }
 

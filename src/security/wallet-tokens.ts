@@ -6,9 +6,9 @@ export type WalletStep = 'code' | 'device'
 export const tokenLifetimeSeconds: { readonly [step in WalletStep]: number } = { code: 5 * 60, device: 10 * 60 }
 
 /** The deposit and the merchant that a token is bound to. */
-export type TokenBearer = { readonly trackingId: string; readonly merchantId: string }
+type TokenBearer = { readonly trackingId: string; readonly merchantId: string }
 
-export type VerifiedToken =
+type VerifiedToken =
   | { readonly valid: true; readonly challengeId: string }
   /** `expired` only if everything else is valid, so that the response reveals nothing about a token of another issuer. */
   | { readonly valid: false; readonly reason: 'bad' | 'expired' }

@@ -26,7 +26,7 @@ const maxUnmatched = 10_000
 /** The pause of a follower that found nothing. If every event woke it, a follower of rare streams would cost as much as one of all. */
 const unmatchedPauseMs = 20
 
-export interface FollowOptions extends RetryOptions {
+interface FollowOptions extends RetryOptions {
   readonly store: EventStore
   /** The position after which to start; the start of the log if `undefined`. */
   readonly after: Position | 'end' | undefined

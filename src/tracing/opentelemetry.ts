@@ -24,7 +24,7 @@ const kinds = {
   consumer: SpanKind.CONSUMER,
 } as const
 
-export interface OpenTelemetry extends Tracer {
+interface OpenTelemetry extends Tracer {
   /** Sends the remaining spans, for at most a few seconds. */
   close(): Promise<void>
 }

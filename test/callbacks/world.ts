@@ -30,7 +30,7 @@ import { accepts, startReceiver, type Teardown } from './receiver.js'
 export const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 
 /** The system time plus an offset. */
-export class TestClock {
+class TestClock {
   #offsetMs = 0
   /** The number of times that the clock was read. Delivery reads it at each check for due callbacks. */
   reads = 0
@@ -49,7 +49,7 @@ export class TestClock {
   }
 }
 
-export interface Counts extends CallbackMetrics {
+interface Counts extends CallbackMetrics {
   readonly attempts: { delivered: number; failed: number; parked: number }
   readonly records: { subscription: number; sweep: number }
   disabledCount: number
@@ -108,7 +108,7 @@ export const quickTiming: CallbackTiming = {
   reportRetryMs: 10,
 }
 
-export interface WorldOptions {
+interface WorldOptions {
   readonly timing?: Partial<CallbackTiming>
   readonly wrapStore?: (store: EventStore) => EventStore
   /** Whether the world maintains the read model of callbacks, which is the default. */

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
 import type { KeptKey, KeyStore } from '../../src/privacy/customer-keys.js'
 
-export interface KeyStoreContract {
+interface KeyStoreContract {
   readonly name: string
   /** Opens the same keys again, like another thread, process or node. */
   readonly open: (t: Test) => Promise<() => KeyStore>

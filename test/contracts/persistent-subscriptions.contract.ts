@@ -11,7 +11,7 @@ import { manageOurs, manageRules, manageStartRules } from './persistent/manage.j
 import { replayOurs, replayRules } from './persistent/replay.js'
 import { nackRules, timeoutRules } from './persistent/retry.js'
 
-export interface PersistentSubscriptionsEngine {
+interface PersistentSubscriptionsEngine {
   readonly name: string
   /** Opens a store, whose log may have other traffic. The contract closes it. */
   open(t: Test): Promise<EventStore>

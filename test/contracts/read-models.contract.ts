@@ -18,7 +18,7 @@ import { buildName, pointerMaxAgeMs } from '../../src/read-models/read-models-ad
 import { compareDocuments, selects } from './reference-filter.js'
 import { wordSearches } from './word-search.contract.js'
 
-export interface ReadModelsContract {
+interface ReadModelsContract {
   readonly name: string
   /** Collection names are unique to a run, so the same database may be opened for every test. */
   readonly open: (t: Test) => Promise<ReadModels>

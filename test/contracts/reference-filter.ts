@@ -10,7 +10,7 @@ export function selects(filter: Filter, document: Document): boolean {
 }
 
 /** Orders null and missing values first, then numbers, strings by their UTF-8 bytes, and booleans. */
-export function compareValues(a: unknown, b: unknown): number {
+function compareValues(a: unknown, b: unknown): number {
   const rank = (value: unknown): number =>
     value === undefined || value === null ? 0 : typeof value === 'number' ? 1 : typeof value === 'string' ? 2 : 3
   if (rank(a) !== rank(b)) return rank(a) - rank(b)

@@ -17,7 +17,7 @@ import { type ServiceProcess, startServiceProcess } from '../support/processes.j
 import { openServiceLog } from '../support/service-log.js'
 import { transferCommands } from '../support/transfer-commands.js'
 
-export interface TwoNodes {
+interface TwoNodes {
   /** The directory of the read models, and of an embedded log. */
   readonly directory: string
   readonly environment: { readonly [name: string]: string }

@@ -45,7 +45,6 @@ export function largestMetadata(n: number): { readonly [key: string]: string } {
 /** A create as a merchant requests it, before it has an id and a time. */
 export const depositRequest: DepositRequest = { ...creation, channel: 'hosted', expiryMinutes: 30 }
 export const withdrawalRequest: WithdrawalRequest = { ...creation, ...account }
-export const request = { deposit: depositRequest, withdrawal: withdrawalRequest }
 
 const identity = { trackingId: '0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b10', at: createdAt }
 

@@ -46,7 +46,7 @@ export function transferFilters(count: number, limit: number): TransferQuestion[
   )
 }
 
-export function callbackFilters(count: number, limit: number): CallbackFilter[] {
+function callbackFilters(count: number, limit: number): CallbackFilter[] {
   const position = Math.floor(count / 20)
   const at = timeOf(position)
   const owners = [...merchants.map((each) => (each === undefined ? undefined : [each])), [busyMerchant, quietMerchant]]

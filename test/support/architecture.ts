@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 
-export interface Area {
+interface Area {
   /** The other areas that the area may import. */
   readonly areas: readonly string[]
   /** The npm packages that the area may import. */
@@ -18,7 +18,7 @@ const sqlite = '@transferd/event-log/sqlite'
 
 const transparencyLog = '@transferd/transparency-log'
 
-export type Areas = { readonly [folder: string]: Area }
+type Areas = { readonly [folder: string]: Area }
 
 /**
  * The dependency rules of the architecture: the areas and packages that each folder of src may import. The lowest layer
@@ -303,7 +303,7 @@ function areaOf(file: string, areas: Areas): string | undefined {
 
 /** Returns the imports of a file: static, dynamic and type imports, re-exports and require. */
 export function importsOf(source: string): string[] {
-  const code = source.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
+  const code = withoutComments(source)
   const statements = code.matchAll(/^\s*(?:import|export)\b(?:[^'"`;=]*?\bfrom)?\s*(['"])([^'"]+)\1/gm)
   const calls = code.matchAll(/\b(?:import|require)\s*\(\s*(['"`])([^'"`]+)\1/g)
   return [...statements, ...calls].map(([, , name = '']) => name)
@@ -354,6 +354,37 @@ export function unusedArrows(files: Files, rules: Areas = areas): string[] {
   return Object.entries(rules).flatMap(([from, { areas, packages }]) =>
     [...areas, ...packages].map((to) => `${from} -> ${to}`).filter((arrow) => !used.has(arrow)),
   )
+}
+
+/**
+ * Returns the exports that no other file uses, as `file: name`. The paths of `files` are relative to the root of the project. A name counts
+ * as used by `import(…)` in any form, because the names are then known only at run time.
+ */
+export function unusedExports(files: Files): string[] {
+  const used = new Set<string>()
+  for (const [file, source] of files) {
+    const code = withoutComments(source)
+    const targets = (name: string) =>
+      ['', '.ts', '.tsx'].map((extension) => posix.join(posix.dirname(file), name).replace(/\.js$/, '.ts') + extension)
+    for (const [, names = '', from = ''] of code.matchAll(
+      /\b(?:import|export)\s([^'"`;=()]*?)\bfrom\s*['"]([^'"]+)/g,
+    )) {
+      const listed = names.matchAll(/[*\w]+(?=(?:\s+as\s+\w+)?\s*[,}]|\s*$|\s+as\b)/g)
+      for (const [name] of listed) for (const target of targets(from)) used.add(`${target}: ${name}`)
+    }
+    for (const [, name = ''] of code.matchAll(/\bimport\(\s*['"`]([^'"`]+)/g))
+      for (const target of targets(name)) used.add(`${target}: *`)
+  }
+  const declared = /^export (?:abstract |async )*(?:const|let|function\*?|class|interface|type) (\w+)/gm
+  return [...files].flatMap(([file, source]) => {
+    if (used.has(`${file}: *`)) return []
+    const names = [...withoutComments(source).matchAll(declared)].map(([, name]) => `${file}: ${name}`)
+    return names.filter((name) => !used.has(name))
+  })
+}
+
+function withoutComments(source: string): string {
+  return source.replace(/^\s*(?:\/\*[\s\S]*?\*\/|\/\/.*$)/gm, '')
 }
 
 /**

@@ -19,7 +19,7 @@ export interface CollectedSpan {
   readonly failed: boolean
 }
 
-export interface Collector {
+interface Collector {
   readonly url: string
   readonly spans: readonly CollectedSpan[]
   /** The attributes of all resources with their values. */

@@ -31,7 +31,7 @@ export async function startTestEventsServer(
   return { url: withCredentials(server.url, account), stop: server.stop }
 }
 
-export interface EventsServerProcess {
+interface EventsServerProcess {
   /** The URL with the credentials of the users file. */
   readonly url: string
   readonly port: number

@@ -9,7 +9,7 @@ import type { EventStore, Position, RecordedEvent } from '../../src/event-store/
 import type { Document, ReadModels } from '../../src/read-models/read-models.js'
 
 /** The non-empty collections by name, with each document as canonical JSON in the order of ids. */
-export type Documents = { readonly [collection: string]: readonly string[] }
+type Documents = { readonly [collection: string]: readonly string[] }
 
 /**
  * Returns the expected documents, folded from the log by the domain's `evolve` and by counting. No code is shared
@@ -47,7 +47,7 @@ export async function storedDocuments(readModels: ReadModels): Promise<Documents
   return canonical(Object.fromEntries(names.map((name, n) => [name, found[n]!])))
 }
 
-export function canonicalJson(value: unknown): string {
+function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, inner) =>
     inner !== null && typeof inner === 'object' && !Array.isArray(inner)
       ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))

@@ -18,7 +18,7 @@ type Behaviour = 'serves' | 'refuses' | 'is silent' | 'is not the leader'
  * A node of the cluster. Its gossip has a separate port, so that the test controls it separately. Nodes are proxies to one log, because
  * replication is not tested.
  */
-export class FakeNode {
+class FakeNode {
   /** The number of the leader that the node names, `undefined` if it knows none, or 'no response'. */
   leader: number | undefined | 'no response' = 0
   gossipRequests = 0

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import type { CodeChallenge, Collect, Collection, LogIn, Wallet } from '../../src/wallet/wallet.js'
 
-export interface MemoryAccount {
+interface MemoryAccount {
   readonly accountNumber: number
   readonly email: string
   readonly password: string

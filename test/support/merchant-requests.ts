@@ -78,7 +78,7 @@ export function signatureOf(secretKey: string, body: string, atS = Math.floor(Da
   return `t=${atS},v1=${createHmac('sha256', secretKey).update(`${atS}.${body}`).digest('hex')}`
 }
 
-export interface Post {
+interface Post {
   readonly key?: string
   readonly contentType?: string
   readonly address?: string

@@ -22,7 +22,7 @@ export function temporaryDirectory(t: Teardown): string {
 }
 
 /** The output of `serve --json`. */
-export interface Announced {
+interface Announced {
   readonly baseUrl: string
   readonly roles: readonly string[]
   readonly directory: string
@@ -39,7 +39,7 @@ export interface ServiceProcess extends Announced {
   end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals>
 }
 
-export interface ServiceOptions {
+interface ServiceOptions {
   /** Contains the service's directory `data`. Pass it again to restart on the same data. */
   readonly directory: string
   /** A free port by default. */
@@ -167,7 +167,6 @@ export function itemsOf(run: Run) {
 }
 
 export const cliJson = jsonOf(runCli)
-export const cliItems = itemsOf(runCli)
 
 /** Returns the environment without the configuration of a service that belongs to the user who runs the tests. */
 export function cleanEnvironment(): NodeJS.ProcessEnv {

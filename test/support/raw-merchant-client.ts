@@ -1,6 +1,6 @@
 import { type CreateKind, createBody, paths, signatureOf, walletPaths } from './merchant-requests.js'
 
-export interface ApiResponse {
+interface ApiResponse {
   readonly status: number
   readonly body: { readonly [field: string]: unknown }
 }

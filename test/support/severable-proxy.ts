@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-export interface SeverableProxy {
+interface SeverableProxy {
   readonly port: number
   /** Ends all connections and rejects new ones until {@link restore}. */
   sever(): Promise<void>

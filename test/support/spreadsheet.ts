@@ -1,6 +1,6 @@
 /** A small model of how Excel, LibreOffice and Google Sheets open a CSV file by a double click. */
 
-export type Cell =
+type Cell =
   | { readonly is: 'text'; readonly text: string }
   | { readonly is: 'number' | 'date' | 'logical' | 'formula'; readonly raw: string }
 

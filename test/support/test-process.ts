@@ -8,7 +8,7 @@ import { long } from './long.js'
 import { responseCheck } from './response-check.js'
 
 /** What `scripts/test.js` receives for each file. */
-export interface FileResult {
+interface FileResult {
   readonly passed: number
   readonly failed: number
   readonly skipped: number

@@ -18,7 +18,7 @@ import {
 } from '../src/wire/generated-protocol.js'
 
 /** All services of the server, as defined in the official client's generated code. */
-export const services: readonly ServiceDefinition[] = [
+const services: readonly ServiceDefinition[] = [
   streamsServices.StreamsService,
   persistentServices.PersistentSubscriptionsService,
   usersServices.UsersService,

@@ -14,7 +14,7 @@ function largestPowerBelow(size: number): number {
   return power
 }
 
-export function naiveLeaf(entry: Uint8Array): Buffer {
+function naiveLeaf(entry: Uint8Array): Buffer {
   return sha256(Buffer.of(0), entry)
 }
 

@@ -5,7 +5,7 @@ import { generateSigner, type NoteVerifier, parseSigner } from '../src/note-keys
 import { cosign, parseNote } from '../src/signed-note.js'
 import { type TreeHead, verifyConsistency } from '../src/verify-proofs.js'
 
-export interface Answer {
+interface Answer {
   readonly status: number
   readonly body: string
 }

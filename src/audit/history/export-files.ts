@@ -27,7 +27,7 @@ export interface ExportTarget {
   readonly isDirectory: boolean
 }
 
-export interface ExportLimits {
+interface ExportLimits {
   readonly eventsPerFile: number
   /** The pages of the log between two saves of the progress. */
   readonly pagesPerSave: number

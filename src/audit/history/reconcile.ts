@@ -128,7 +128,7 @@ function isPlain(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-export interface ReconcileOptions {
+interface ReconcileOptions {
   readonly store: Pick<EventStore, 'readAll' | 'readStream'>
   readonly live: ReadModels
   /** Empty read models, which are filled from the log. */

@@ -85,7 +85,7 @@ export interface ActionsQuery {
 }
 
 /** An event and the user or part of the service that caused it. */
-export type Action = Awaited<ReturnType<typeof actionOf>>
+type Action = Awaited<ReturnType<typeof actionOf>>
 
 /**
  * Returns the actions that match the query, oldest first. A page ends after `limit` actions or `maxLookedAt` events. `next` is the `after`

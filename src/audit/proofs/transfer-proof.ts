@@ -43,7 +43,7 @@ const TransferProof = Type.Object({
 export type TransferProof = Static<typeof TransferProof>
 
 /** Returns the file, indented for readers and in a single possible form. */
-export function formatProof({ trackingId, checkpoint, events, older }: TransferProof): string {
+function formatProof({ trackingId, checkpoint, events, older }: TransferProof): string {
   const file = {
     format,
     trackingId,

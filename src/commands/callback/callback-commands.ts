@@ -34,7 +34,7 @@ export interface LoadedLane extends Loaded<Lane> {
   readonly causes: ReadonlyMap<string, EventMetadata>
 }
 
-export type Resent =
+type Resent =
   | { readonly accepted: true; readonly count: number }
   /** `retryAfterSeconds` is omitted if the callback does not exist. */
   | { readonly accepted: false; readonly retryAfterSeconds?: number }

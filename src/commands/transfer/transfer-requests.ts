@@ -23,7 +23,7 @@ export type DepositRequest = Omit<CreateDeposit, 'type' | 'trackingId' | 'at' | 
 export type WithdrawalRequest = Omit<CreateWithdrawal, 'type' | 'trackingId' | 'at'> & WithHash
 export type CreateRequest = DepositRequest | WithdrawalRequest
 
-export interface CompleteRequest {
+interface CompleteRequest {
   readonly transactionAmountMinor?: bigint | undefined
   /** The same amount again; required if the amount is unusual. */
   readonly confirmedAmountMinor?: bigint | undefined

@@ -12,7 +12,7 @@ import type { SecretBox } from '../../security/secret-box.js'
 import { type CommandContext, emptyStream, type Loaded, oneAtATime, StreamCache } from '../handle-command.js'
 import type { ClaimedIdentity, UserCommands } from './user-commands.js'
 
-export interface GuardedAttempt<Subject> {
+interface GuardedAttempt<Subject> {
   readonly email: string
   readonly subject: Subject
   /** The cookie that an accepted attempt gave to this browser. */
@@ -21,7 +21,7 @@ export interface GuardedAttempt<Subject> {
   readonly device?: string
 }
 
-export type Compared<Accepted> =
+type Compared<Accepted> =
   | { readonly outcome: 'accepted'; readonly value: Accepted }
   /** `isAccount`: an account has this email. */
   | { readonly outcome: 'refused'; readonly isAccount?: boolean }
@@ -37,7 +37,7 @@ export type Guarded<Accepted> =
   | { readonly outcome: 'locked'; readonly retryAfterSeconds: number }
 
 /** Runs `compare` unless the device is locked. An error of `compare` does not count as an attempt. */
-export type LoginGuard<Subject> = <Accepted>(
+type LoginGuard<Subject> = <Accepted>(
   attempt: GuardedAttempt<Subject>,
   compare: () => Promise<Compared<Accepted>>,
   context: CommandContext,
@@ -50,7 +50,7 @@ const maxUnknownAccounts = 100_000
 const nonceBytes = 16
 type MacBox = Pick<SecretBox, 'mac'>
 
-export interface LoginGuardOptions<Subject, Event extends DomainEvent> {
+interface LoginGuardOptions<Subject, Event extends DomainEvent> {
   readonly store: EventStore
   readonly box: MacBox
   readonly clock: Clock
@@ -140,7 +140,7 @@ export interface SignInAttempt extends ClaimedIdentity, Pick<GuardedAttempt<obje
 /** Checks a user as often as the login guard allows. @throws TooManyPasswordsError, StoreUnavailableError, TooMuchContentionError */
 export type SignIn = (attempt: SignInAttempt, context: CommandContext) => Promise<Guarded<SignedIn>>
 
-export interface SignedIn {
+interface SignedIn {
   readonly user: User
   readonly usedRecoveryCode: boolean
 }

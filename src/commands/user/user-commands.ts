@@ -40,11 +40,11 @@ export type UserResult =
   | Refused
 
 /** A user with a password that is shown once and must be changed at the first sign-in. */
-export type IssuedUser =
+type IssuedUser =
   | { readonly accepted: true; readonly user: User; readonly revision: number; readonly password: string }
   | Refused
 
-export type IssuedRecoveryCodes = { readonly accepted: true; readonly codes: readonly string[] } | Refused
+type IssuedRecoveryCodes = { readonly accepted: true; readonly codes: readonly string[] } | Refused
 
 interface NewPassword {
   readonly current: string
@@ -58,7 +58,7 @@ export interface ClaimedIdentity {
   readonly code?: string | undefined
 }
 
-export type Proof =
+type Proof =
   | {
       readonly outcome: 'proven'
       readonly user: User

@@ -4,12 +4,12 @@ import { type ApiKey, apiKeyId, isApiKeyValid, mainKey, mainKeyName, maxApiKeys,
 import type { MerchantEvent, MerchantSettings, SealedSecret } from './merchant-events.js'
 
 /** A credential and, while it is being rotated, the previous one. */
-export interface Rotating<Value> {
+interface Rotating<Value> {
   readonly current: Value
   readonly previous?: { readonly value: Value; readonly validUntil: string }
 }
 
-export interface SecretKey {
+interface SecretKey {
   /** 0 for the SecretKey that the merchant is registered with, one more with each rotation. */
   readonly number: number
   readonly sealed: SealedSecret
@@ -18,7 +18,7 @@ export interface SecretKey {
 }
 
 /** A merchant's SecretKeys. A request can use any valid one. */
-export interface SecretKeys {
+interface SecretKeys {
   readonly all: readonly [SecretKey, ...SecretKey[]]
   /** The number of the newest SecretKey that the merchant is known to use. */
   readonly takenUp: number

@@ -30,7 +30,7 @@ const trials = {
   reopen: (_, { at }) => ({ type: 'Reopen', reason: '', at }),
 } as const satisfies { readonly [action: string]: Trial }
 
-export type Action = keyof typeof trials
+type Action = keyof typeof trials
 
 /** Returns the actions that would change the transfer now. It asks the decider, so no rule is written twice. */
 export function possibleActions(transfer: Transfer, actor: Actor): readonly Action[] {

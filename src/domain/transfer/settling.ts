@@ -177,7 +177,7 @@ export function approve(command: Approve, state: Transfer): Decision<TransferEve
 }
 
 /** Returns the refusal of any payment while payouts are stopped. Received money is booked regardless. */
-export function stopRefusal(
+function stopRefusal(
   { payoutsStopped }: { readonly payoutsStopped?: boolean | undefined },
   state: Transfer,
 ): Refused | undefined {
@@ -195,7 +195,7 @@ export function claimRefusal({ by, underClaim, at }: Settler, state: Transfer): 
   return refuse('conflict', 'claim-expired', { until: claim.until })
 }
 
-export function approvalRefusal(
+function approvalRefusal(
   { by, approvalAboveMinor }: Pick<Complete, 'by' | 'approvalAboveMinor'>,
   state: Transfer,
   amountMinor: bigint,
@@ -207,7 +207,7 @@ export function approvalRefusal(
 }
 
 /** A claim in effect. `until` is null while a bank may be paying a file that contains the withdrawal. */
-export type ActiveClaim = Omit<Claim, 'until'> & { readonly until: string | null; readonly file: string | null }
+type ActiveClaim = Omit<Claim, 'until'> & { readonly until: string | null; readonly file: string | null }
 
 /** Returns the claim under which a withdrawal is being paid at that time, or null if anyone can claim it. */
 export function activeClaim(transfer: Transfer, at: string): ActiveClaim | null {

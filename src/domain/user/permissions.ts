@@ -4,7 +4,7 @@ export const roles = ['viewer', 'operator', 'approver', 'auditor', 'operations',
 export type Role = (typeof roles)[number]
 
 /** The roles that are bound to one or more merchants. Users with other roles see every merchant. */
-export const merchantRoles = ['viewer', 'operator', 'approver'] as const satisfies readonly Role[]
+const merchantRoles = ['viewer', 'operator', 'approver'] as const satisfies readonly Role[]
 export const isMerchantRole = (role: Role): boolean => (merchantRoles as readonly Role[]).includes(role)
 
 /** Each permission with the roles that have it. */

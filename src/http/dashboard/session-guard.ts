@@ -41,7 +41,7 @@ declare module 'fastify' {
  * Whether a route requires a sign-in or confirmation in the last ten minutes, with the second factor if the user has one: always, or for a
  * payment above the merchant's threshold, which the handler checks with `askRecent`.
  */
-export type Recent = 'always' | 'large payments'
+type Recent = 'always' | 'large payments'
 
 interface Needs {
   /** Defaults to `always` for permissions that concern money ({@link needsRecentSignIn}). */

@@ -24,7 +24,7 @@ import { markedStore, openEventStore, openKeyStore, openLog, openReadModels, req
 import { auditKeyOf } from './audit-files.js'
 import { checkpointStoresOf } from './checkpoint-stores.js'
 
-export interface VerifyLogOptions {
+interface VerifyLogOptions {
   /** A checkpoint of a tree that was verified before. Only later events are verified. */
   readonly from?: KeptCheckpoint
   /** Other checkpoints that were kept. */
@@ -41,7 +41,7 @@ export interface VerifyLogOptions {
 
 export type VerifiedLog = ReturnType<typeof shown>
 
-export class NoTreeError extends Error {
+class NoTreeError extends Error {
   override readonly name = 'NoTreeError'
 }
 

@@ -19,7 +19,7 @@ import type { Manifest } from './backup-manifest.js'
 import { BackupError } from './target-files.js'
 
 /** The files of a restore, before their directory gets its name. */
-export interface Restored {
+interface Restored {
   readonly manifest: Manifest
   /** The configuration of a service with these files. Only stores on servers are those of the given configuration. */
   readonly configuration: Configuration

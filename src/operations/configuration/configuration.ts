@@ -6,7 +6,7 @@ import { TransformDecodeError, Type, Value } from '../../kernel/typebox.js'
 import * as parse from './configuration-values.js'
 
 /** The work of a node: HTTP for merchants and customers; read models and the expiry of deposits; callbacks. */
-export const roles = ['api', 'projections', 'callbacks'] as const
+const roles = ['api', 'projections', 'callbacks'] as const
 export type Role = (typeof roles)[number]
 /** The roles whose work runs in a background thread. */
 export type BackgroundRole = Exclude<Role, 'api'>

@@ -144,7 +144,7 @@ async function append(target: EventStore, events: readonly RecordedEvent[]): Pro
 }
 
 /** The point up to which two logs are known to be equal. */
-export interface EqualUpTo {
+interface EqualUpTo {
   /** The number of events up to this point. */
   readonly events: number
   /** The number of streams that start before this point. */
@@ -205,7 +205,7 @@ function difference(original: RecordedEvent, copy: RecordedEvent): string | unde
   return undefined
 }
 
-export function placeOf({ stream, revision, id, position }: RecordedEvent): string {
+function placeOf({ stream, revision, id, position }: RecordedEvent): string {
   return `${stream}@${revision} (${id}, position ${formatPosition(position)})`
 }
 
@@ -214,7 +214,7 @@ type KeptCopy = Pick<EqualUpTo, 'events' | 'streams'> &
   Pick<RecordedEvent, 'stream' | 'revision' | 'id'> & { readonly source: Position; readonly target: Position }
 
 /** The progress of a copy or of its verification, stored in the target. It is written after the events that it covers. */
-export class CopyRecord {
+class CopyRecord {
   private constructor(
     private readonly target: EventStore,
     private readonly stream: string,

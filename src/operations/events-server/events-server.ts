@@ -81,11 +81,11 @@ export async function startEventsServer(options: EventsServerOptions) {
 }
 
 /** The file of users is invalid. The message states what to change and does not quote the file. */
-export class EventsUsersError extends Error {
+class EventsUsersError extends Error {
   override readonly name = 'ConfigurationError'
 }
 
-export interface EventsUsers {
+interface EventsUsers {
   /** The file, if the users come from one. */
   readonly path?: string
   readonly accounts: readonly Account[]
@@ -94,7 +94,7 @@ export interface EventsUsers {
 }
 
 /** Reads the users from `<directory>/events-users.json`, which is created with one administrator if it does not exist. */
-export function ensureEventsUsers(directory: string): EventsUsers {
+function ensureEventsUsers(directory: string): EventsUsers {
   const path = join(directory, 'events-users.json')
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const administrator: Account = {

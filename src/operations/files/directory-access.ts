@@ -3,7 +3,7 @@ import { userInfo } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 
 /** A directory of the installation cannot be used. The message says why, and what to do. */
-export class DirectoryError extends Error {
+class DirectoryError extends Error {
   override readonly name = 'DirectoryError'
 }
 

@@ -57,7 +57,7 @@ function parsed(text: string): unknown {
 }
 
 /** No service has started on a restored directory yet, so the log does not record the restore. */
-export class RestoreNotRecordedError extends Error {
+class RestoreNotRecordedError extends Error {
   override readonly name = 'RestoreNotRecordedError'
 }
 

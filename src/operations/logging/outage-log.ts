@@ -5,7 +5,7 @@ const reportEveryMs = 60_000
 /** Longer than the longest time between two failures: a pause of 5 s, and a call that waits 10 s for a connection. */
 const isOverAfterMs = 20_000
 
-export interface OutageLine {
+interface OutageLine {
   readonly msg: string
   /** The failures since the previous line. */
   readonly failures: number

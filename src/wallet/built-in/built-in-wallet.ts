@@ -19,7 +19,7 @@ import {
 import { codeSms, deviceEmail } from './message-texts.js'
 import type { WalletAccounts } from './wallet-accounts.js'
 
-export interface BuiltInWalletDependencies {
+interface BuiltInWalletDependencies {
   readonly accounts: WalletAccounts
   readonly box: Pick<SecretBox, 'mac'>
   readonly messages: Messages

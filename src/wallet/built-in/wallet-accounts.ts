@@ -29,7 +29,7 @@ import type { Passwords } from '../../security/passwords.js'
 import type { SecretBox } from '../../security/secret-box.js'
 import { firstTestAccount } from '../test-customer.js'
 
-export interface OpenWalletAccount {
+interface OpenWalletAccount {
   readonly email: string
   readonly password: string
   /** E.164. */
@@ -38,7 +38,7 @@ export interface OpenWalletAccount {
   readonly sandbox?: boolean
 }
 
-export type WalletAccountResult =
+type WalletAccountResult =
   | { readonly accepted: true; readonly account: WalletAccount; readonly changed: boolean }
   | Refused
 

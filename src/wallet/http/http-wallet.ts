@@ -7,7 +7,7 @@ import { Type, TypeCompiler } from '../../kernel/typebox.js'
 import { ExchangeFailedError, type ExchangeRequest, type ExchangeResponse, exchange } from '../exchange.js'
 import { type Collection, type Wallet, WalletOutcomeUnknownError, WalletUnavailableError } from '../wallet.js'
 
-export interface WalletCore extends Pick<ExchangeRequest, 'url' | 'token' | 'timeoutMs'> {
+interface WalletCore extends Pick<ExchangeRequest, 'url' | 'token' | 'timeoutMs'> {
   readonly currency: Currency
 }
 

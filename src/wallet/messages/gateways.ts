@@ -4,7 +4,7 @@ import { loadOnce } from '../../kernel/load-once.js'
 import { ExchangeFailedError, type ExchangeRequest, exchange } from '../exchange.js'
 import { type Email, MessageNotSentError, type Messages, type Sender, type Sms } from '../messages.js'
 
-export interface Routes {
+interface Routes {
   readonly email: Pick<Sender, 'sendEmail'> | undefined
   readonly sms: Pick<Sender, 'sendSms'> | undefined
   readonly outbox: Sender
@@ -57,7 +57,7 @@ export function createSmsGateway({ url, token }: Pick<ExchangeRequest, 'url' | '
   }
 }
 
-export interface MailServer {
+interface MailServer {
   /** An `smtp://` or `smtps://` URL without a query. */
   readonly url: string
   /** An address with or without a name, such as `Payments <no-reply@pay.example.com>`. */

@@ -44,19 +44,19 @@ interface Step {
   readonly channel: DepositChannel
 }
 
-export interface LogInRequest extends Step {
+interface LogInRequest extends Step {
   readonly email: string
   readonly password: string
   readonly deviceCookie?: string | undefined
 }
 
 /** `token` is the token of the code. */
-export interface DeviceRequest extends Step {
+interface DeviceRequest extends Step {
   readonly token: string
 }
 
 /** `token` is the token of the login. */
-export interface CodeRequest extends DeviceRequest {
+interface CodeRequest extends DeviceRequest {
   readonly code: string
 }
 
@@ -79,7 +79,7 @@ export interface DeviceConfirmation extends DescribedPayment {
   readonly accountNumber: number
 }
 
-export interface WalletPaymentsDependencies extends Omit<CollectionDependencies, 'transfers'> {
+interface WalletPaymentsDependencies extends Omit<CollectionDependencies, 'transfers'> {
   readonly collections: WalletCollections
   readonly transfers: Pick<TransferCommands, 'find'>
   readonly box: Pick<SecretBox, 'mac'>

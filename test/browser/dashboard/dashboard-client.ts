@@ -1,7 +1,7 @@
 /** The password of every user in the tests. */
 export const password = 'correct horse battery'
 
-export interface ApiResponse<Body> {
+interface ApiResponse<Body> {
   readonly status: number
   readonly body: Body
 }

@@ -2,7 +2,7 @@ import { acking, each, type GroupScene, never } from '@transferd/event-log/test/
 import type { Test } from 'tap'
 
 /** A rule with the actions before every process is killed, and the checks afterwards. */
-export interface CrashRule {
+interface CrashRule {
   before(scene: GroupScene): Promise<void>
   after(t: Test, scene: GroupScene): Promise<void>
   /** Whether EventStoreDB loses events here. */

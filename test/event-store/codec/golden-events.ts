@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { type DomainEvent, decodeEvent, eventSchemas, schemasOf } from '../../../src/event-store/event-codec.js'
 import type { JsonObject, NewEvent, RecordedEvent } from '../../../src/event-store/event-store.js'
 
-export type StoredEvent = Omit<NewEvent, 'id'>
+type StoredEvent = Omit<NewEvent, 'id'>
 
 /** `decoded`: the data in the newest version, with amounts such as `10050n`; by default, the stored data. Each older version has it. */
 interface GoldenEvent extends StoredEvent {

@@ -5,7 +5,7 @@ import type { Browser, Page } from 'playwright-core'
 
 const folder = 'test/fixtures/snapshots'
 /** A new picture replaces the stored one instead of being compared with it. */
-export const updates = process.env.TEST_SNAPSHOTS === 'update'
+const updates = process.env.TEST_SNAPSHOTS === 'update'
 
 /** A channel of a pixel may differ by this much, because edges of letters are smoothed differently. */
 const maxChannelDifference = 40

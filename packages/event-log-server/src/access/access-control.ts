@@ -5,7 +5,7 @@ import { Authenticator, type AuthenticatorOptions, type IncomingCall } from './a
 import { isServerStream } from './server-streams.js'
 import type { User } from './stored-users.js'
 
-export type Right = 'read' | 'write' | 'delete'
+type Right = 'read' | 'write' | 'delete'
 
 export interface AccessOptions extends AuthenticatorOptions {
   readonly isWritable: boolean

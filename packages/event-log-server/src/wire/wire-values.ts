@@ -69,7 +69,7 @@ export function isMaxUint64(text: string): boolean {
 }
 
 /** The position of an event, the start or end of the log, a position after its end, or a position that no event can have. */
-export type RequestedPosition = number | 'start' | 'end' | 'after_end' | 'invalid'
+type RequestedPosition = number | 'start' | 'end' | 'after_end' | 'invalid'
 
 /** Parses a position, whose prepare half can be 0. */
 export function parsePosition(commitText: string, prepareText: string, lastPosition: number): RequestedPosition {

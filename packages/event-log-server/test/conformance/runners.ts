@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { here } from './scenarios.js'
 import type { ServerUnderTest } from './server-under-test.js'
 
-export interface Selection {
+interface Selection {
   readonly answers: string
   readonly url: string
   readonly names: readonly string[]

@@ -10,7 +10,7 @@ interface Difference {
   readonly isLostByEventStoreDb?: true
 }
 
-export const differences = readJson('differences.json') as Readonly<Record<string, Difference>>
+const differences = readJson('differences.json') as Readonly<Record<string, Difference>>
 
 /** Returns the names of the scenarios in a file of recorded responses. */
 export function recorded(answers: string): string[] {

@@ -77,7 +77,7 @@ export function idOfBody(body: Body): string {
   return body.length < blobHeader ? '' : idText(Buffer.from(body.buffer, body.byteOffset + 2, 16))
 }
 
-export type ParsedBody = [id: string, type: string, data: Record<string, unknown>, metadata: Record<string, unknown>]
+type ParsedBody = [id: string, type: string, data: Record<string, unknown>, metadata: Record<string, unknown>]
 
 /** Parses a stored body. Data and metadata that are no JSON objects become empty objects. */
 export function parseBody(body: Body): ParsedBody {

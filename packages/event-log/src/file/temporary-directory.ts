@@ -8,7 +8,7 @@ const lockName = 'temporary'
 /** The age at which a directory without a lock counts as left over. A new one has no lock for an instant. */
 const leftOverMs = 60_000
 
-export interface TemporaryDirectory {
+interface TemporaryDirectory {
   readonly path: string
   /** Deletes the directory and its files. */
   remove(): void

@@ -16,7 +16,7 @@ export interface StoredIds {
   firstRevisionOf(id: string): number | undefined
 }
 
-export type Decision =
+type Decision =
   | { readonly kind: 'write' }
   /** The same events were stored earlier. `revision` is that of the last one. */
   | { readonly kind: 'already_stored'; readonly revision: number }

@@ -7,7 +7,7 @@ const knownForMs = 1_000
 const sampleEveryMs = 60_000
 const maxSamples = 60
 
-export interface LagSample {
+interface LagSample {
   readonly at: string
   /** Null if the projection is stopped with nothing to apply. */
   readonly lagMs: number | null

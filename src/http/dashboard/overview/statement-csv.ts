@@ -3,7 +3,7 @@ import { type Column, type CsvReader, csvOf } from '../../../kernel/csv.js'
 import type { StatementLine } from '../../../queries/statement.js'
 
 /** Every line of the file contains these fields, so that it can be read without the page. The days are inclusive. */
-export interface StatementHead {
+interface StatementHead {
   /** `undefined` for several merchants together. */
   readonly merchant: { readonly name: string; readonly merchantId: string } | undefined
   readonly timeZone: string

@@ -6,7 +6,7 @@ import { takeEarly } from './early-responses'
 type ChangeMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** The parts of the session that requests need. The shell provides them. */
-export interface SessionLink {
+interface SessionLink {
   readonly csrfToken: () => string | undefined
   /** Asks the user to sign in again after the session has ended. Returns whether the same user is signed in. */
   readonly signInAgain: () => Promise<boolean>

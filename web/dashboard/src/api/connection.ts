@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react'
 
 /** The time of the last response, from which the shown data dates at the earliest. `isLost` while the service does not respond. */
-export interface Connection {
+interface Connection {
   readonly isLost: boolean
   readonly lastResponseAt: number
 }

@@ -13,7 +13,7 @@ interface Follower {
 }
 
 /** Follows the live messages of the server, and pauses while the page is hidden. Returns the function that stops it. */
-export function followLive(href: string, { onMessage, onState }: Follower): () => void {
+function followLive(href: string, { onMessage, onState }: Follower): () => void {
   let stop: (() => void) | undefined
   const onEvent = ({ data }: MessageEvent<string>) => onMessage(JSON.parse(data) as LiveMessage)
 

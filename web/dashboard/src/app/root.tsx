@@ -7,7 +7,7 @@ import { PageError } from './PageError'
 import { RequirePermission } from './RequirePermission'
 import { pickSearch } from './search-params'
 
-export interface PagesSearch {
+interface PagesSearch {
   readonly merchantId?: string | undefined
 }
 

@@ -42,7 +42,7 @@ interface Areas {
 
 /** A text, as the name of its file and its key, such as `common.close`. */
 export type TextId = { [Area in keyof Areas]: `${Area}.${keyof Areas[Area] & string}` }[keyof Areas]
-export type TextValues = Readonly<Record<string, string | number | bigint | Date | null | undefined>>
+type TextValues = Readonly<Record<string, string | number | bigint | Date | null | undefined>>
 export type Messages = Record<string, MessageFormatElement[]>
 
 export async function loadTexts(language: Language, part: 'first' | 'others'): Promise<Messages> {

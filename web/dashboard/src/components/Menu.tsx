@@ -4,7 +4,7 @@ import { Menu as AriaMenu, MenuItem, MenuTrigger, Popover } from 'react-aria-com
 import { TriggerButton } from './TriggerButton'
 import './Select.css'
 
-export type MenuEntry = { readonly id: string; readonly label: string } & (
+type MenuEntry = { readonly id: string; readonly label: string } & (
   | { readonly onAction: () => void }
   /** The address of a file to save. */
   | { readonly download: string }

@@ -32,7 +32,7 @@ function subscribe(listener: () => void) {
 }
 
 /** Returns the time in milliseconds, updated every ten seconds by one timer for all components. */
-export function useNow(): number {
+function useNow(): number {
   return useSyncExternalStore(subscribe, () => now)
 }
 

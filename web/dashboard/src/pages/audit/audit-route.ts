@@ -6,7 +6,7 @@ import { pickSearch } from '../../app/search-params'
 
 const names = ['view', 'id', 'at', 'of', 'actor', 'type', 'from', 'to'] as const
 
-export type AuditSearch = { readonly [name in (typeof names)[number]]?: string | undefined }
+type AuditSearch = { readonly [name in (typeof names)[number]]?: string | undefined }
 
 export const auditRoute = createRoute({
   getParentRoute: () => pagesRoute,

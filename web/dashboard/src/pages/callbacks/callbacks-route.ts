@@ -4,7 +4,7 @@ import { pageFiles } from '../../app/page-files'
 import { pagesRoute } from '../../app/root'
 import { pickSearch } from '../../app/search-params'
 
-export interface CallbacksSearch {
+interface CallbacksSearch {
   readonly status?: string | undefined
   readonly trackingId?: string | undefined
   /** `live`: the callbacks of a sandbox merchant as they happen. */

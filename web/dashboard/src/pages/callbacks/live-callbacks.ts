@@ -77,7 +77,7 @@ export function withAttempt({ rows, arrived }: LiveCallbacks, attempt: LiveAttem
 }
 
 /** Returns the minor units of an amount in the body of a callback, which has at most two decimals. */
-export function minorOf(amount: number): bigint {
+function minorOf(amount: number): bigint {
   const [whole = '', fraction = ''] = String(amount).split('.')
   return BigInt(whole + fraction.padEnd(2, '0'))
 }

@@ -2,7 +2,7 @@ import type { MerchantItem } from '../../api/contract'
 
 export type Settings = MerchantItem['settings']
 /** The settings with one field in the form. Payment instructions have a field for each payment method. */
-export type SettingName = Exclude<keyof Settings, 'sandbox' | 'paymentInstructions'>
+type SettingName = Exclude<keyof Settings, 'sandbox' | 'paymentInstructions'>
 
 export interface Setting {
   readonly name: SettingName

@@ -4,7 +4,7 @@ import { pageFiles } from '../../app/page-files'
 import { pagesRoute } from '../../app/root'
 import { pickSearch } from '../../app/search-params'
 
-export interface OverviewSearch {
+interface OverviewSearch {
   /** Defaults to today. */
   readonly from?: string | undefined
   readonly to?: string | undefined

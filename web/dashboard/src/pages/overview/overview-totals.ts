@@ -11,7 +11,7 @@ export const shownStatuses = [
 export type Measure = 'count' | 'amount'
 
 /** The totals of some buckets. */
-export interface Totals {
+interface Totals {
   readonly count: number
   readonly amountMinor: bigint
   readonly transactionAmountMinor: bigint

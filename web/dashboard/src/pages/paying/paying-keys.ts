@@ -15,7 +15,7 @@ export type KeyedAction = (typeof actionKeys)[keyof typeof actionKeys]
 
 /** The keys that copy a line of the payment, in the order of the lines. */
 export const copyKeys = ['1', '2', '3', '4'] as const
-export type CopyKey = (typeof copyKeys)[number]
+type CopyKey = (typeof copyKeys)[number]
 export type PayingKey = KeyedAction | CopyKey | 'next' | 'previous' | 'select' | 'file' | 'help'
 
 /** A key press. Each press is a new object. */
@@ -49,10 +49,7 @@ const keyOwners =
 const spaceOwners = 'a, button:not([data-row]), input, [role=button], [role=tab]'
 const arrowOwners = '[role=tab]'
 
-export function payingKey(
-  event: Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey'>,
-  target: Element | null,
-) {
+function payingKey(event: Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey'>, target: Element | null) {
   if (event.ctrlKey || event.metaKey || event.altKey || target?.closest(keyOwners)) return undefined
   if (event.key === ' ' && target?.closest(spaceOwners)) return undefined
   if (event.key.startsWith('Arrow') && target?.closest(arrowOwners)) return undefined

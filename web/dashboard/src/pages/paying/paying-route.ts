@@ -4,7 +4,7 @@ import { pageFiles } from '../../app/page-files'
 import { pagesRoute } from '../../app/root'
 import { pickSearch } from '../../app/search-params'
 
-export interface PayingSearch {
+interface PayingSearch {
   readonly tab?: string | undefined
   /** The withdrawal that fills the screen of a phone. */
   readonly sheet?: string | undefined

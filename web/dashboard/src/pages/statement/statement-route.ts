@@ -5,7 +5,7 @@ import { pagesRoute } from '../../app/root'
 import { pickSearch } from '../../app/search-params'
 
 /** The first and last day in the viewer's time zone, such as 2026-11-21. */
-export interface StatementSearch {
+interface StatementSearch {
   readonly from?: string | undefined
   readonly to?: string | undefined
 }

@@ -26,7 +26,7 @@ export function isQuestion(action: DialogAction): boolean {
 }
 
 type ByKind = 'complete' | 'cancel'
-export type ActionVariant = Exclude<DialogAction, ByKind> | `${ByKind}.${Kind}`
+type ActionVariant = Exclude<DialogAction, ByKind> | `${ByKind}.${Kind}`
 
 /** Returns the name under which the texts of an action are found, which differ by kind for some. */
 export function variantOf(action: DialogAction, kind: Kind): ActionVariant {

@@ -65,7 +65,7 @@ export type StepName =
   | 'returned'
   | 'notified'
 
-export interface Step {
+interface Step {
   readonly name: StepName
   /** Null while the step is still to come. */
   readonly at: string | null
