@@ -40,7 +40,7 @@ for (const [folder, rules] of [
   })
 }
 
-const checked = /^(src|packages\/[^/]+\/(src|test)|web\/dashboard\/src|test|bench)\/.*\.tsx?: /
+const checked = /^(src|packages\/[^/]+\/src|web\/dashboard\/src|test|bench)\/.*\.tsx?: /
 /** The public modules of packages, whose users are outside this project. */
 const published = /^packages\/(event-log\/src\/event-log|event-log-server\/src\/protocol-server)\.ts/
 /** Code in texts. */

@@ -14,19 +14,19 @@ import {
 } from '../../src/event-log-types.js'
 
 /** A rule, which receives the test and a group that no other rule uses. */
-type Rule = (t: Test, scene: GroupScene) => Promise<void>
+export type Rule = (t: Test, scene: GroupScene) => Promise<void>
 
 /** The rules by their test titles. */
-interface Rules {
+export interface Rules {
   readonly [sentence: string]: Rule
 }
 
-type Settings = Partial<PersistentSubscriptionSettings>
+export type Settings = Partial<PersistentSubscriptionSettings>
 
 /** The settings for a checkpoint with each ack. */
 export const each: Settings = { minCheckpointCount: 1, maxCheckpointCount: 1 }
 /** The settings for no checkpoint within a test. */
-const never: Settings = { minCheckpointCount: 1_000, maxCheckpointCount: 1_000 }
+export const never: Settings = { minCheckpointCount: 1_000, maxCheckpointCount: 1_000 }
 
 export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
