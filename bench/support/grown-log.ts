@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { derivedEventId, trackingIdOf } from '../../src/commands/ids.js'
 import { type IssuedCredentials, MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
-import { keyOf } from '../../src/commands/transfer/hash-uniqueness.js'
+import { keyOf } from '../../src/commands/transfer/create-transfer.js'
 import { defaultSettings } from '../../src/domain/merchant/merchant-settings.js'
 import { formatShortest, formatTwoDecimals } from '../../src/domain/money.js'
 import {

@@ -6,6 +6,7 @@ import { dashboard } from './dashboard/dashboard.js'
 import { documentation } from './documentation/documentation.js'
 import { merchantApi } from './merchant-api/creates.js'
 import { paymentPageRoutes } from './payment-page/payment-page-routes.js'
+import { receiptFiles } from './receipt-files.js'
 import { checkingIntervalMs, connections, knownCallers, TrustedProxies } from './server/connections.js'
 import { answerClientError, answerFailure, failing } from './server/error-handler.js'
 import { metrics } from './server/http-metrics.js'
@@ -57,7 +58,16 @@ export async function buildApp(services: HttpServices): Promise<FastifyInstance>
   app.register(unknownRoutes)
   app.register(callbackStreams)
   if (services.merchantsServed) {
-    for (const routes of [documentation, merchantApi, walletFlow, v1, paymentPageRoutes, sandboxOutbox, dashboard]) {
+    for (const routes of [
+      documentation,
+      merchantApi,
+      walletFlow,
+      v1,
+      paymentPageRoutes,
+      receiptFiles,
+      sandboxOutbox,
+      dashboard,
+    ]) {
       app.register(routes)
     }
   }

@@ -66,3 +66,6 @@ export function parseTime(text: string): string | undefined {
 
 /** Returns whether the text is a date of the calendar, such as `2026-03-01`. */
 export const isDate = (text: string): boolean => parseTime(text) === `${text}T00:00:00.000Z`
+
+/** Before every time of the log. */
+export const never = new Date(0).toISOString()

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { CircuitBreaker, LaneQueue } from '../../src/callbacks/deliver/callback-endpoint.js'
+import { CircuitBreaker } from '../../src/callbacks/deliver/circuit-breaker.js'
+import { LaneQueue } from '../../src/callbacks/deliver/lane-queue.js'
 
 t.test('the breaker opens after 20 consecutive failures over ten seconds, then allows single probes', async (t) => {
   const breaker = new CircuitBreaker(16)

@@ -5,7 +5,7 @@ import {
   parseRetryAfterMs,
   retryDelayMs,
   retryDelaysMs,
-} from '../../src/callbacks/deliver/callback-attempt.js'
+} from '../../src/callbacks/deliver/retry-schedule.js'
 
 const hour = 3_600_000
 const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })

@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomUUID } from 'node:crypto'
 import t from 'tap'
-import { retryDelaysMs } from '../../src/callbacks/deliver/callback-attempt.js'
+import { retryDelaysMs } from '../../src/callbacks/deliver/retry-schedule.js'
 import type { Lane } from '../../src/domain/callback.js'
 import { formatShortest } from '../../src/domain/money.js'
 import type { EventStore } from '../../src/event-store/event-store.js'

@@ -1,34 +1,29 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  type Append,
-  type AppendResult,
-  type EventPlace,
-  type ExpectedRevision,
-  type Page,
-  type Position,
-  type ReadAllOptions,
-  type ReadStreamOptions,
-  type RecordedEvent,
-  StreamDeletedError,
-  type StreamRange,
-  type SubscribeToAllOptions,
-  type SubscribeToStreamOptions,
-  type UnparsedEvent,
+import type {
+  Append,
+  AppendResult,
+  EventPlace,
+  ExpectedRevision,
+  Page,
+  ReadAllOptions,
+  ReadStreamOptions,
+  RecordedEvent,
+  StreamRange,
+  SubscribeToAllOptions,
+  SubscribeToStreamOptions,
+  UnparsedEvent,
 } from './event-log-types.js'
 import { toPosition } from './file/event-body.js'
 import { walPath } from './file/log-file.js'
 import { CommitWatcher } from './reader/commit-watcher.js'
-import { LogReader, scanWindow } from './reader/log-reader.js'
+import { LogReader } from './reader/log-reader.js'
 import { StreamActivity } from './reader/stream-activity.js'
+import { checkCount, completeRange, nextTurn, streamPages } from './reader/stream-pages.js'
+import { followLog, followStream } from './reader/subscriptions.js'
 import { WriterClient } from './writer/writer-client.js'
 
 const defaultPageSize = 500
 /** Handling a page blocks the reader's thread for some milliseconds. */
 const unparsedPageSize = 256
-/** The number of events of a stream that are read before other work of the thread gets a turn. */
-const streamPageSize = 1_000
-/** The pause after a page without matching events. It is well below the 100 ms within which subscribers see appends. */
-const emptyPagePauseMs = 20
 
 /** One thread's connection to the log. It writes through the process's writer thread and reads on its own connection. */
 export class Log {
@@ -56,54 +51,19 @@ export class Log {
 
   async readStream(stream: string, options?: ReadStreamOptions): Promise<readonly RecordedEvent[]> {
     const events: RecordedEvent[] = []
-    for await (const page of this.#streamPages(stream, completeRange(options))) {
+    for await (const page of streamPages(this.reader, stream, completeRange(options))) {
       for (const event of page) events.push(event)
     }
     return events
   }
 
   iterateStream(stream: string, options?: ReadStreamOptions): AsyncGenerator<RecordedEvent> {
-    return eventsOf(this.#streamPages(stream, completeRange(options)))
-  }
-
-  async *#streamPages(
-    stream: string,
-    { direction, fromRevision, maxCount }: Required<ReadStreamOptions>,
-  ): AsyncGenerator<readonly RecordedEvent[]> {
-    let from = fromRevision
-    let left = maxCount
-    for (;;) {
-      const range = { direction, fromRevision: from, maxCount: Math.min(left, streamPageSize) }
-      const { events, atEnd } = this.reader.readStream(stream, range)
-      yield events
-      left -= events.length
-      if (atEnd || left === 0) return
-      from = (events.at(-1)?.revision ?? from) + (direction === 'forwards' ? 1 : -1)
-      await nextTurn()
-    }
+    return eventsOf(streamPages(this.reader, stream, completeRange(options)))
   }
 
   subscribeToStream(stream: string, { fromRevision = 0, signal }: SubscribeToStreamOptions) {
     checkCount('fromRevision', fromRevision, 0)
-    return this.#follow(stream, fromRevision, signal)
-  }
-
-  async *#follow(stream: string, fromRevision: number, signal: AbortSignal): AsyncGenerator<RecordedEvent> {
-    let next = fromRevision
-    while (!signal.aborted) {
-      const seen = this.reader.lastPosition()
-      // A tombstone has no event after it, so the events that are read now are the last ones.
-      const { isTombstoned } = this.reader.view(stream)
-      for await (const page of this.#streamPages(stream, completeRange({ fromRevision: next }))) {
-        for (const event of page) {
-          if (signal.aborted) return
-          yield event
-          next = event.revision + 1
-        }
-      }
-      if (isTombstoned) throw new StreamDeletedError(stream)
-      await this.activity.waitForEvent(stream, seen, signal)
-    }
+    return followStream(this, stream, fromRevision, signal)
   }
 
   async readEvents(places: readonly EventPlace[]): Promise<readonly RecordedEvent[]> {
@@ -139,30 +99,8 @@ export class Log {
     // Determine the end now: events that are appended before the first page is read belong to the subscriber.
     const from = after === 'end' ? toPosition(this.reader.lastPosition()) : after
     const filter = streamPrefixes === undefined ? {} : { streamPrefixes }
-    return this.#pages(from, { ...filter, maxCount: pageSize }, signal)
-  }
-
-  async *#pages(from: Position | undefined, options: ReadAllOptions, signal: AbortSignal): AsyncGenerator<Page> {
-    let after = from
-    let hasReachedEnd = false
-    let skipped = 0
-    while (!signal.aborted) {
-      const page = await this.readAll(after === undefined ? options : { ...options, after })
-      if (signal.aborted) return
-      skipped += Number((page.checkpoint?.commit ?? 0n) - (after?.commit ?? 0n)) - page.events.length
-      after = page.checkpoint
-      // An empty page only moves the checkpoint past filtered events. Yield few of them: a subscriber that stores its
-      // checkpoint in the log would otherwise wake itself forever.
-      if (page.events.length > 0 || skipped >= scanWindow || (page.atEnd && !hasReachedEnd)) {
-        skipped = 0
-        hasReachedEnd ||= page.atEnd
-        yield page
-      }
-      if (!page.atEnd) continue
-      // Without the pause, every group commit would wake a reader of rare streams, which would cost as much as a reader of all.
-      if (page.events.length === 0) await sleep(emptyPagePauseMs, undefined, { signal }).catch(() => undefined)
-      await this.commits.waitForCommit(Number(after?.commit ?? 0n), signal)
-    }
+    checkCount('pageSize', pageSize, 1)
+    return followLog(this, from, { ...filter, maxCount: pageSize }, signal)
   }
 
   async close(): Promise<void> {
@@ -175,21 +113,4 @@ export class Log {
 
 async function* eventsOf(pages: AsyncIterable<readonly RecordedEvent[]>): AsyncGenerator<RecordedEvent> {
   for await (const page of pages) yield* page
-}
-
-/** @throws TypeError */
-function completeRange(options: ReadStreamOptions = {}): Required<ReadStreamOptions> {
-  const { direction = 'forwards', maxCount = Number.MAX_SAFE_INTEGER } = options
-  const { fromRevision = direction === 'forwards' ? 0 : Number.MAX_SAFE_INTEGER } = options
-  checkCount('fromRevision', fromRevision, 0)
-  checkCount('maxCount', maxCount, 1)
-  return { direction, fromRevision, maxCount }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
-}
-
-function checkCount(name: string, value: number, least: number): void {
-  if (!Number.isSafeInteger(value) || value < least) throw new TypeError(`${name} must be a whole number from ${least}`)
 }

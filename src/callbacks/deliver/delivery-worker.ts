@@ -6,22 +6,16 @@ import type { Merchant } from '../../domain/merchant/merchant.js'
 import { endpointStream, streamPrefix } from '../../domain/streams.js'
 import type { EventStore, Page, RecordedEvent } from '../../event-store/event-store.js'
 import { Batcher } from '../../kernel/concurrency.js'
-import { steadyClock } from '../../kernel/time.js'
+import { never, steadyClock } from '../../kernel/time.js'
 import { EndpointAttempts } from '../../read-models/endpoint-attempts.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { pause } from '../../subscriptions/retry.js'
 import type { CallbackMemory } from '../callback-memory.js'
 import { type Attempt, type AttemptDependencies, attemptCallback } from './callback-attempt.js'
-import {
-  CallbackEndpoint,
-  contextOf,
-  EndpointHealth,
-  hasDueCallbacks,
-  maxAttemptsPerEndpoint,
-  never,
-  WaitingCallbacks,
-} from './callback-endpoint.js'
+import { CallbackEndpoint, maxAttemptsPerEndpoint } from './callback-endpoint.js'
 import { EndpointConnection } from './endpoint-connection.js'
+import { contextOf, EndpointHealth } from './endpoint-health.js'
+import { hasDueCallbacks, WaitingCallbacks } from './waiting-callbacks.js'
 
 export interface DeliveryDependencies extends AttemptDependencies {
   readonly store: EventStore

@@ -13,7 +13,7 @@ import type {
 import type { BankFormat, TransferEvent } from '../../domain/transfer/transfer-events.js'
 import { type Refused, type Violation, violate } from '../../kernel/rules.js'
 import { isVisible } from '../../kernel/text.js'
-import type { RequestHash } from './hash-uniqueness.js'
+import type { RequestHash } from './create-transfer.js'
 
 /** `hash` is the verified hashCode; omitted if the request has none. */
 type WithHash = { readonly hash?: RequestHash | undefined }

@@ -33,7 +33,7 @@ import {
   hashIdOf,
   type RequestHash,
   wasCreatedWithHash,
-} from './hash-uniqueness.js'
+} from './create-transfer.js'
 import {
   type Acting,
   type Action,

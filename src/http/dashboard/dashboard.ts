@@ -13,7 +13,7 @@ import { operationsRoutes } from './operations/operations-routes.js'
 import { figureRoutes } from './overview/figure-routes.js'
 import { liveRoutes } from './overview/live-routes.js'
 import { payingRoutes } from './paying/paying-routes.js'
-import { receiptFiles, receiptUpload } from './paying/receipt-routes.js'
+import { receiptUpload } from './paying/receipt-upload.js'
 import { settlingRoutes } from './paying/settling-routes.js'
 import { userRoutes } from './people/user-routes.js'
 import { privacyRoutes } from './privacy/privacy-routes.js'
@@ -50,7 +50,6 @@ export const dashboard: FastifyPluginAsync = async (app) => {
   app.setErrorHandler((error, request, reply) => answerFailure(app, error, request, reply, dashboardFailure))
   app.register(dashboardPages)
   await app.register(guard)
-  app.register(receiptFiles)
   for (const routes of apiRoutes) app.register(routes, { prefix: '/dashboard/api' })
 }
 

@@ -2,9 +2,9 @@ import { Readable } from 'node:stream'
 import type { Static } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { People } from '../../kernel/csv.js'
+import { knownZone } from '../query-parameters.js'
 import { RequestError } from '../refusals.js'
 import { endDeadline } from '../server/request-deadline.js'
-import { knownZone } from '../v1/requests.js'
 import type { FileForPeople } from './api.js'
 
 /** The time after which a reader that does not read is disconnected. */

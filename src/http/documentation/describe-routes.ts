@@ -1,11 +1,11 @@
 import swagger from '@fastify/swagger'
 import { type FastifyInstance, fastify } from 'fastify'
 import type { Scope } from '../../domain/merchant/api-key.js'
+import { defaultLimit, maxLimit } from '../query-parameters.js'
 import { tooManyRequests, unknownTransfer } from '../refusals.js'
 import { setSchemaCompilers } from '../server/validation.js'
 import type { HttpServices } from '../services.js'
 import { webhooks } from '../v1/callback-schemas.js'
-import { defaultLimit, maxLimit } from '../v1/requests.js'
 import { asOpenApi30, completeDocument } from './openapi-document.js'
 
 const description = `Create deposits and withdrawals, follow them, and read the callbacks sent about them.

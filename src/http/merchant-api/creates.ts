@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
-import type { RequestHash } from '../../commands/transfer/hash-uniqueness.js'
+import type { RequestHash } from '../../commands/transfer/create-transfer.js'
 import type { CreateRequest } from '../../commands/transfer/transfer-requests.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
 import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'

@@ -9,6 +9,7 @@ import { storedUuid } from '../../kernel/uuid.js'
 import { endpointHealth } from '../../queries/endpoint-queries.js'
 import { TokenBuckets } from '../../security/token-buckets.js'
 import { takeUp, testedEndpoint } from '../callback-endpoints.js'
+import { cursorOf, limitOf, timeOf } from '../query-parameters.js'
 import { badRequest, bodyFailures, invalid, RequestError, unknownCallback, unknownTransfer } from '../refusals.js'
 import { contextOf } from '../server/merchant-gate.js'
 import { endDeadline } from '../server/request-deadline.js'
@@ -27,7 +28,7 @@ import {
   StreamHeaders,
   streamDescription,
 } from './callback-schemas.js'
-import { cursorOf, keyRoutes, limitOf, ownTransfer, readBy, timeOf } from './requests.js'
+import { keyRoutes, ownTransfer, readBy } from './requests.js'
 import { TransferParams as params } from './v1-schemas.js'
 
 /** Requests to enable an endpoint are limited: one that responds 410 is disabled again immediately, and both are events. */

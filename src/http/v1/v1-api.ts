@@ -1,21 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { parseFeedPosition } from '../../queries/feed.js'
 import { listByReferenceId } from '../../queries/transfer-queries.js'
+import { cursorOf, limitOf, searched, streamId, timeOf } from '../query-parameters.js'
 import { badRequest, invalid, RequestError, unknownTransfer } from '../refusals.js'
 import { callbackRoutes } from './callback-routes.js'
 import { merchantRoutes } from './merchant-routes.js'
-import {
-  cursorOf,
-  keyRoutes,
-  limitOf,
-  nestMetadata,
-  ownTransfer,
-  readBy,
-  searched,
-  statusOf,
-  streamId,
-  timeOf,
-} from './requests.js'
+import { keyRoutes, nestMetadata, ownTransfer, readBy, statusOf } from './requests.js'
 import { settlementRoutes } from './settlement-routes.js'
 import {
   FeedAnswer,

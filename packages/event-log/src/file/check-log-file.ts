@@ -1,7 +1,7 @@
 import { Database } from '../sqlite/sqlite.js'
 import { logSchema, messageOf, openForReading } from './log-file.js'
-import { StreamNumbers } from './log-transaction.js'
 import { reservedKeys, reservingEvents } from './reserved-keys.js'
+import { StreamNumbers } from './stream-numbers.js'
 
 const maxProblems = 20
 

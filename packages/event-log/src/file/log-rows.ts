@@ -1,8 +1,8 @@
 import { type Body, bodyOf, bytesOfBody } from './event-body.js'
 import { isTime, openForAppending, openForReading, prepareLog } from './log-file.js'
 import { BrokenLogError } from './log-location.js'
-import { RowInserter } from './log-transaction.js'
 import { nameOfKey, reservingEvents } from './reserved-keys.js'
+import { RowInserter } from './row-inserter.js'
 import { streamHash } from './stream-hash.js'
 import { tombstoneRevision } from './stream-metadata.js'
 

@@ -11,7 +11,7 @@ import {
   toPosition,
 } from '../file/event-body.js'
 import { isTime } from '../file/log-file.js'
-import { StreamNumbers } from '../file/log-transaction.js'
+import { StreamNumbers } from '../file/stream-numbers.js'
 import type { Database, Statement } from '../sqlite/sqlite.js'
 import type { StoredEvent } from './stored-event.js'
 

@@ -11,7 +11,6 @@ import {
   type UnparsedEvent,
 } from '../event-log-types.js'
 import { damagedType, toPosition } from '../file/event-body.js'
-import { findStream } from '../file/log-transaction.js'
 import {
   anyTimeMs,
   isMetadataStream,
@@ -22,6 +21,7 @@ import {
   tombstoneRevision,
   visibleRange,
 } from '../file/stream-metadata.js'
+import { findStream } from '../file/stream-numbers.js'
 import {
   filterOf,
   type NameRange,

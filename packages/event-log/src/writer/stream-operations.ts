@@ -9,7 +9,7 @@ import {
   parseObject,
 } from '../file/event-body.js'
 import { BrokenLogError } from '../file/log-location.js'
-import type { LogTransaction, StreamNumbers } from '../file/log-transaction.js'
+import type { LogTransaction } from '../file/log-transaction.js'
 import { type ReservedKeys, reservedKeys, reservesMember } from '../file/reserved-keys.js'
 import {
   isMetadataStream,
@@ -21,6 +21,7 @@ import {
   tombstoneRevision,
   visibleRange,
 } from '../file/stream-metadata.js'
+import type { StreamNumbers } from '../file/stream-numbers.js'
 import type { Database, Statement } from '../sqlite/sqlite.js'
 import { RecentEventIds } from './recent-event-ids.js'
 import { decideAppend, decideRemoval, type StoredIds, type StreamState } from './stream-rules.js'

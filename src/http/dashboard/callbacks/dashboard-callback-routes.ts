@@ -5,9 +5,9 @@ import { storedUuid } from '../../../kernel/uuid.js'
 import { type ListedCallback, listCallbacksOfTransfer } from '../../../queries/callback-queries.js'
 import { attemptsOf } from '../../../read-models/endpoint-attempts.js'
 import { storedCallback, takeUp, testedEndpoint } from '../../callback-endpoints.js'
+import { cursorOf, limitOf, timeOf } from '../../query-parameters.js'
 import { accepted, RequestError } from '../../refusals.js'
 import { endDeadline } from '../../server/request-deadline.js'
-import { cursorOf, limitOf, timeOf } from '../../v1/requests.js'
 import {
   CallbackContent,
   CallbackParams,

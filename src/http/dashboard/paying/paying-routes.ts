@@ -5,10 +5,10 @@ import type { TransferResult } from '../../../commands/transfer/transfer-request
 import type { Transfer } from '../../../domain/transfer/transfer.js'
 import { violate } from '../../../kernel/rules.js'
 import type { FoundTransfer } from '../../../queries/transfer-queries.js'
+import { knownZone, streamId } from '../../query-parameters.js'
 import { type InvalidField, invalidFields, RequestError, refusals, withNames } from '../../refusals.js'
 import { toRequestError } from '../../server/error-handler.js'
 import { checkReceipt, checkText, checkTexts } from '../../settlement-checks.js'
-import { knownZone, streamId } from '../../v1/requests.js'
 import {
   BankFileRequest,
   BulkAction,

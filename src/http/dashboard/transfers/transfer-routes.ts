@@ -9,7 +9,7 @@ import { storedUuid } from '../../../kernel/uuid.js'
 import { withTexts } from '../../../queries/overview.js'
 import { transferHistory } from '../../../queries/transfer-history.js'
 import type { TransferSearch } from '../../../queries/transfer-search.js'
-import { limitOf, searched, timeOf } from '../../v1/requests.js'
+import { limitOf, searched, timeOf } from '../../query-parameters.js'
 import {
   ChangesAnswer,
   TransferParams as params,
