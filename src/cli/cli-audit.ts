@@ -6,7 +6,7 @@ import type { SignedManifest } from '../audit/proofs/export-signature.js'
 import { violate } from '../kernel/rules.js'
 import { escapeHidden } from '../kernel/text.js'
 import { storedUuid } from '../kernel/uuid.js'
-import type { PointInTime } from '../queries/walk-log.js'
+import type { PointInTime } from '../queries/point-in-time.js'
 import { addIntegrityCommands, addProofCommands } from './audit-proofs.js'
 import { checkpointText } from './checkpoint-text.js'
 import type { CommandStores } from './cli-stores.js'
@@ -199,7 +199,7 @@ export function addAuditCommands(program: Command): void {
 }
 
 async function pointInTimeOf(at: string | undefined): Promise<PointInTime | undefined> {
-  const { parsePointInTime } = await import('../queries/walk-log.js')
+  const { parsePointInTime } = await import('../queries/point-in-time.js')
   return at === undefined ? undefined : parsePointInTime(at)
 }
 

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import {
   type AppendResult,
   comparePositions,
@@ -69,27 +70,45 @@ export async function endOfLog(store: Pick<EventStore, 'subscribeToAll'>): Promi
   return undefined
 }
 
-/** Reads the log up to its current end. @throws StoreUnavailableError */
-export function logPages(store: Pick<EventStore, 'readAll'>, { after, ...options }: ReadAllOptions) {
-  return pagesAfter(after, (from) => store.readAll({ ...options, ...from }))
+interface LogRange {
+  /** Exclusive; defaults to the start of the log. */
+  readonly after?: Position | undefined
+  /** Inclusive; defaults to the current end of the log. */
+  readonly until?: Position | undefined
+  readonly streamPrefixes?: readonly string[]
+  /** Defaults to 500. */
+  readonly maxCount?: number
 }
 
-/** Reads the log up to its current end without parsing its events. The thread can do other work between two pages. @throws StoreUnavailableError */
+/**
+ * Reads a range of the log page by page. `through` is the position up to which everything was read, or `undefined` if the log is empty.
+ * Other work of the thread runs between two pages. @throws StoreUnavailableError
+ */
+export function logPages(store: Pick<EventStore, 'readAll'>, { maxCount = 500, streamPrefixes, ...range }: LogRange) {
+  const options = { maxCount, ...(streamPrefixes && { streamPrefixes }) }
+  return pagesOf(range, (from) => store.readAll({ ...options, ...from }))
+}
+
+/** Reads the log like {@link logPages}, but without parsing its events. @throws StoreUnavailableError */
 export function unparsedPages(store: Pick<EventStore, 'readUnparsed'>, after: Position | undefined) {
-  return pagesAfter(after, (from) => store.readUnparsed(from))
+  return pagesOf({ after }, (from) => store.readUnparsed(from))
 }
 
-/** `through` is the position up to which everything was read. */
-async function* pagesAfter<Event>(
-  after: Position | undefined,
+async function* pagesOf<Event extends Pick<RecordedEvent, 'position'>>(
+  { after, until }: Pick<LogRange, 'after' | 'until'>,
   read: (from: { readonly after?: Position }) => Promise<Page<Event>>,
 ) {
   let through = after
-  for (;;) {
+  while (!until || !through || comparePositions(through, until) < 0) {
     const { events, checkpoint, atEnd } = await read(through ? { after: through } : {})
     through = checkpoint ?? through
+    if (until && through && comparePositions(through, until) > 0) {
+      yield { events: events.filter(({ position }) => comparePositions(position, until) <= 0), through: until, atEnd }
+      return
+    }
     yield { events, through, atEnd }
     if (atEnd) return
+    await setImmediate()
   }
 }
 

@@ -29,7 +29,6 @@ export interface CopyProgress {
   readonly end: Position
 }
 
-const pageSize = 500
 /** The number of events between two records, which is also the most that is compared again after a killed run. */
 const recordEvery = 10_000
 
@@ -105,7 +104,7 @@ async function copyRest(
   onProgress: ReadingOptions['onProgress'],
 ): Promise<EqualUpTo> {
   let reached = before
-  for await (const page of logPages(source, { maxCount: pageSize, ...(before.source && { after: before.source }) })) {
+  for await (const page of logPages(source, { after: before.source })) {
     if (signal.aborted) break
     const last = page.events.at(-1)
     if (last) {
@@ -165,7 +164,7 @@ type ReadingOptions = { readonly signal: AbortSignal; readonly onProgress: (even
 
 /** Yields the events in the global order, without system streams, to the end of the log. */
 async function* eventsAfter(store: EventStore, after: Position | undefined): AsyncGenerator<RecordedEvent> {
-  for await (const { events } of logPages(store, { maxCount: pageSize, ...(after && { after }) })) yield* events
+  for await (const { events } of logPages(store, { after })) yield* events
 }
 
 /**
