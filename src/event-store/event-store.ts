@@ -121,25 +121,8 @@ export async function eventAt(store: Pick<EventStore, 'readStream'>, { stream, r
   return event?.revision === revision ? event : undefined
 }
 
-/** Returns the position of the event at a place, or `undefined` if the place is empty. @throws StoreUnavailableError */
-export async function positionOfPlace(store: Pick<EventStore, 'readStream'>, place: Place) {
-  return (await eventAt(store, place))?.position
-}
-
-/** The progress of a reader of some streams, as the place of an event, because a position is valid in one engine only. */
-export class ReadProgress {
-  constructor(
-    private readonly store: Pick<EventStore, 'readAll'>,
-    private previous: Position | undefined,
-  ) {}
-
-  /** Returns the first event after the previous position and up to this one, or `undefined` if none exists. @throws StoreUnavailableError */
-  async advanceTo(position: Position): Promise<Place | undefined> {
-    const after = this.previous && { after: this.previous }
-    const [event] = (await this.store.readAll({ maxCount: 1, ...after })).events
-    this.previous = position
-    if (!event || comparePositions(event.position, position) > 0) return undefined
-    const { stream, revision } = event
-    return { stream, revision }
-  }
+/** Returns the first event of a range, or `undefined` if it has none. @throws StoreUnavailableError */
+export async function firstEventIn(store: Pick<EventStore, 'readAll'>, range: Pick<LogRange, 'after' | 'until'>) {
+  for await (const { events } of logPages(store, { ...range, maxCount: 1 })) if (events[0]) return events[0]
+  return undefined
 }
