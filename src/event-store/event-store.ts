@@ -122,7 +122,7 @@ export async function eventAt(store: Pick<EventStore, 'readStream'>, { stream, r
 }
 
 /** Returns the first event of a range, or `undefined` if it has none. @throws StoreUnavailableError */
-export async function firstEventIn(store: Pick<EventStore, 'readAll'>, range: Pick<LogRange, 'after' | 'until'>) {
+export async function firstEventIn(store: Pick<EventStore, 'readAll'>, range: Omit<LogRange, 'maxCount'>) {
   for await (const { events } of logPages(store, { ...range, maxCount: 1 })) if (events[0]) return events[0]
   return undefined
 }

@@ -1,6 +1,12 @@
 import { skippedEventsStream, streamPrefix, transferStream } from '../../domain/streams.js'
 import { UnreadableEventError } from '../../event-store/event-codec.js'
-import { comparePositions, type EventStore, type Position, type RecordedEvent } from '../../event-store/event-store.js'
+import {
+  comparePositions,
+  type EventStore,
+  logPages,
+  type Position,
+  type RecordedEvent,
+} from '../../event-store/event-store.js'
 import { decisionOf } from '../../event-store/read-event.js'
 import type { Clock } from '../../kernel/time.js'
 import type { Checkpoint } from '../../subscriptions/checkpoint.js'
@@ -10,7 +16,6 @@ import type { SubscriptionDependencies } from './callback-recorder.js'
 import type { EventOfTransfer, FollowedPart, UnrecordedEvents } from './unrecorded-events.js'
 
 const maxRecordingsInFlight = 32
-const pageSize = 500
 const streamPrefixes = [streamPrefix.transfer, skippedEventsStream]
 
 interface SweepDependencies extends SubscriptionDependencies {
@@ -36,15 +41,15 @@ export async function sweepCallbacks(deps: SweepDependencies, signal: AbortSigna
     .catch((error) => logger.warn({ err: error }, "callbacks: the sweep's checkpoint was not saved"))
 }
 
-/** Sweeps the next page of the log, which ended at `followedFrom` or later when it was read. */
-async function sweepLog(deps: SweepDependencies, followedFrom: Position, signal: AbortSignal): Promise<void> {
-  const { store, checkpoint } = deps
-  const after = checkpoint.position
-  const page = await store.readAll({ streamPrefixes, maxCount: pageSize, ...(after && { after }) })
-  const { events, atEnd, checkpoint: read = followedFrom } = page
-  const through = atEnd && isBefore(read, followedFrom) ? followedFrom : read
+/** Sweeps the log up to `from`, which was at or before its end. */
+async function sweepLog(deps: SweepDependencies, from: Position, signal: AbortSignal): Promise<void> {
+  const range = { after: deps.checkpoint.position, until: from, streamPrefixes }
   const isDue = (event: RecordedEvent) => event.stream === skippedEventsStream || mayTriggerCallback(event)
-  await sweepThrough(deps, { through, last: events.at(-1) }, () => events.filter(isDue), signal)
+  for await (const { events, through = from, atEnd } of logPages(deps.store, range)) {
+    const part = { through: atEnd ? from : through, last: events.at(-1) }
+    await sweepThrough(deps, part, () => events.filter(isDue), signal)
+    if (signal.aborted) return
+  }
 }
 
 async function sweepFollowed(deps: SweepDependencies, signal: AbortSignal): Promise<void> {

@@ -4,6 +4,7 @@ import { copiedStream, verifiedStream } from '../../domain/streams.js'
 import {
   type EventStore,
   endOfLog,
+  firstEventIn,
   formatPosition,
   KeyReservedError,
   logPages,
@@ -67,7 +68,7 @@ export async function copyLog(options: CopyOptions) {
     throw new LogsDifferError(`the target ends after ${verified.events} events, but ${after.events} were copied`)
   }
   await verifiedRecord.keep(verified)
-  const next = await source.readAll({ maxCount: 1, ...(verified.source && { after: verified.source }) })
+  const next = await firstEventIn(source, { after: verified.source })
   return {
     /** The events in the target. This run or an earlier one has compared each with the source. */
     events: verified.events,
@@ -76,7 +77,7 @@ export async function copyLog(options: CopyOptions) {
     copied: after.events - before.events,
     verified: verified.events - verifiedBefore.events,
     /** Whether events were appended to the source after the copy reached its end. */
-    sourceHasGrown: next.events.length > 0 || !next.atEnd,
+    sourceHasGrown: next !== undefined,
   }
 }
 
