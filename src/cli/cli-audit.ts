@@ -6,7 +6,7 @@ import type { SignedManifest } from '../audit/proofs/export-signature.js'
 import { violate } from '../kernel/rules.js'
 import { escapeHidden } from '../kernel/text.js'
 import { storedUuid } from '../kernel/uuid.js'
-import type { PointInTime } from '../queries/walk-log.js'
+import type { PointInTime } from '../queries/point-in-time.js'
 import { addIntegrityCommands, addProofCommands } from './audit-proofs.js'
 import { checkpointText } from './checkpoint-text.js'
 import type { CommandStores } from './cli-stores.js'
@@ -140,10 +140,11 @@ export function addAuditCommands(program: Command): void {
     async run(stores, { out, format, merchant, from = null, to = null }) {
       if (merchant !== undefined) await findMerchant(stores, merchant)
       const { exportToFiles } = await import('../audit/history/export-files.js')
+      const { firstEventIn } = await import('../event-store/event-store.js')
       const { sealingOf } = await import('../operations/audit/audit-tree.js')
       const sealing = sealingOf(stores.configuration, stores)
       const sealed = await sealing.end()
-      if (sealed && (await stores.rawEventStore.readAll({ after: sealed, maxCount: 1 })).events.length > 0)
+      if (sealed && (await firstEventIn(stores.rawEventStore, { after: sealed })))
         stores.notify('newer events are not sealed yet and not included: the next checkpoint follows within a minute')
       const manifest = await exportToFiles(
         stores.eventStore,
@@ -199,7 +200,7 @@ export function addAuditCommands(program: Command): void {
 }
 
 async function pointInTimeOf(at: string | undefined): Promise<PointInTime | undefined> {
-  const { parsePointInTime } = await import('../queries/walk-log.js')
+  const { parsePointInTime } = await import('../queries/point-in-time.js')
   return at === undefined ? undefined : parsePointInTime(at)
 }
 

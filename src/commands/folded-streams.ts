@@ -3,7 +3,7 @@ import { UnreadableEventError } from '../event-store/event-codec.js'
 import {
   comparePositions,
   type EventStore,
-  type Page,
+  logPages,
   type Position,
   type RecordedEvent,
 } from '../event-store/event-store.js'
@@ -16,7 +16,6 @@ import { isUnavailable } from '../subscriptions/retry.js'
 /** The number of unexpected failures in a row after which the states are behind. */
 const maxFailures = 3
 
-const pageSize = 500
 /** Streams are read concurrently, because each read of a server takes a round trip. */
 const concurrentReads = 32
 
@@ -73,7 +72,7 @@ export class FoldedStreams<State, Live extends State, Event> {
       },
       handle: async (page) => {
         this.#failures = 0
-        await this.#apply(page)
+        await this.#apply(page.events, page.checkpoint)
         this.#onChange()
       },
     })
@@ -131,12 +130,8 @@ export class FoldedStreams<State, Live extends State, Event> {
   async #readToEnd(): Promise<void> {
     const { store } = this.#options
     this.#checkpoint ??= await this.#foldListed()
-    for (;;) {
-      const after = this.#checkpoint && { after: this.#checkpoint }
-      const page = await store.readAll({ streamPrefixes: this.#streamPrefixes, maxCount: pageSize, ...after })
-      await this.#apply(page)
-      if (page.atEnd) return
-    }
+    const range = { after: this.#checkpoint, streamPrefixes: this.#streamPrefixes }
+    for await (const { events, through } of logPages(store, range)) await this.#apply(events, through)
   }
 
   /** Folds each stream that the log lists, and returns the position up to which the list is complete. */
@@ -155,14 +150,13 @@ export class FoldedStreams<State, Live extends State, Event> {
   }
 
   /** Applies a page. The follower and a caller that catches up can bring the same event: it is applied once. */
-  async #apply({ events, checkpoint }: Page): Promise<void> {
+  async #apply(events: readonly RecordedEvent[], through: Position | undefined): Promise<void> {
     for (const recorded of events) {
       if (this.#checkpoint && comparePositions(recorded.position, this.#checkpoint) <= 0) continue
       if (recorded.stream === skippedEventsStream) this.#noteSkipped(recorded)
       else if (recorded.stream.startsWith(this.#options.prefix)) this.#take(recorded)
     }
-    if (checkpoint && (!this.#checkpoint || comparePositions(checkpoint, this.#checkpoint) > 0))
-      this.#checkpoint = checkpoint
+    if (through && (!this.#checkpoint || comparePositions(through, this.#checkpoint) > 0)) this.#checkpoint = through
     for (const id of this.#recovering) await this.#foldAgain(id)
   }
 

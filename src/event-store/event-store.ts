@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import {
   type AppendResult,
   comparePositions,
@@ -69,27 +70,45 @@ export async function endOfLog(store: Pick<EventStore, 'subscribeToAll'>): Promi
   return undefined
 }
 
-/** Reads the log up to its current end. @throws StoreUnavailableError */
-export function logPages(store: Pick<EventStore, 'readAll'>, { after, ...options }: ReadAllOptions) {
-  return pagesAfter(after, (from) => store.readAll({ ...options, ...from }))
+interface LogRange {
+  /** Exclusive; defaults to the start of the log. */
+  readonly after?: Position | undefined
+  /** Inclusive; defaults to the current end of the log. */
+  readonly until?: Position | undefined
+  readonly streamPrefixes?: readonly string[]
+  /** Defaults to 500. */
+  readonly maxCount?: number
 }
 
-/** Reads the log up to its current end without parsing its events. The thread can do other work between two pages. @throws StoreUnavailableError */
+/**
+ * Reads a range of the log page by page. `through` is the position up to which everything was read, or `undefined` if the log is empty.
+ * Other work of the thread runs between two pages. @throws StoreUnavailableError
+ */
+export function logPages(store: Pick<EventStore, 'readAll'>, { maxCount = 500, streamPrefixes, ...range }: LogRange) {
+  const options = { maxCount, ...(streamPrefixes && { streamPrefixes }) }
+  return pagesOf(range, (from) => store.readAll({ ...options, ...from }))
+}
+
+/** Reads the log like {@link logPages}, but without parsing its events. @throws StoreUnavailableError */
 export function unparsedPages(store: Pick<EventStore, 'readUnparsed'>, after: Position | undefined) {
-  return pagesAfter(after, (from) => store.readUnparsed(from))
+  return pagesOf({ after }, (from) => store.readUnparsed(from))
 }
 
-/** `through` is the position up to which everything was read. */
-async function* pagesAfter<Event>(
-  after: Position | undefined,
+async function* pagesOf<Event extends Pick<RecordedEvent, 'position'>>(
+  { after, until }: Pick<LogRange, 'after' | 'until'>,
   read: (from: { readonly after?: Position }) => Promise<Page<Event>>,
 ) {
   let through = after
-  for (;;) {
+  while (!until || !through || comparePositions(through, until) < 0) {
     const { events, checkpoint, atEnd } = await read(through ? { after: through } : {})
     through = checkpoint ?? through
+    if (until && through && comparePositions(through, until) > 0) {
+      yield { events: events.filter(({ position }) => comparePositions(position, until) <= 0), through: until, atEnd }
+      return
+    }
     yield { events, through, atEnd }
     if (atEnd) return
+    await setImmediate()
   }
 }
 
@@ -102,25 +121,8 @@ export async function eventAt(store: Pick<EventStore, 'readStream'>, { stream, r
   return event?.revision === revision ? event : undefined
 }
 
-/** Returns the position of the event at a place, or `undefined` if the place is empty. @throws StoreUnavailableError */
-export async function positionOfPlace(store: Pick<EventStore, 'readStream'>, place: Place) {
-  return (await eventAt(store, place))?.position
-}
-
-/** The progress of a reader of some streams, as the place of an event, because a position is valid in one engine only. */
-export class ReadProgress {
-  constructor(
-    private readonly store: Pick<EventStore, 'readAll'>,
-    private previous: Position | undefined,
-  ) {}
-
-  /** Returns the first event after the previous position and up to this one, or `undefined` if none exists. @throws StoreUnavailableError */
-  async advanceTo(position: Position): Promise<Place | undefined> {
-    const after = this.previous && { after: this.previous }
-    const [event] = (await this.store.readAll({ maxCount: 1, ...after })).events
-    this.previous = position
-    if (!event || comparePositions(event.position, position) > 0) return undefined
-    const { stream, revision } = event
-    return { stream, revision }
-  }
+/** Returns the first event of a range, or `undefined` if it has none. @throws StoreUnavailableError */
+export async function firstEventIn(store: Pick<EventStore, 'readAll'>, range: Omit<LogRange, 'maxCount'>) {
+  for await (const { events } of logPages(store, { ...range, maxCount: 1 })) if (events[0]) return events[0]
+  return undefined
 }

@@ -1,5 +1,5 @@
 import { listedStreamsStream, streamPrefix } from '../domain/streams.js'
-import { type EventStore, type Place, positionOfPlace, type StreamRevision } from './event-store.js'
+import { type EventStore, eventAt, type Place, type StreamRevision } from './event-store.js'
 import { readableEvent } from './read-event.js'
 
 /** The prefixes of listed streams: there are few of them among many transfers, and a start reads all of them. */
@@ -8,7 +8,8 @@ export const listedPrefixes = [streamPrefix.merchant, streamPrefix.user, streamP
 export type StreamList = Awaited<ReturnType<typeof readStreamList>>
 
 /**
- * Reads the log's own list of streams. It holds only names: a start reads each merchant's stream, and the log after the place, and so
+ * Reads the log's own list of streams. It is in the log, with the place up to which it is complete, because the states that decisions need
+ * must not depend on read models. It holds only names: a start reads each merchant's stream, and the log after the place, and so
  * knows as much as a reader of the whole log.
  *
  * Each event of the list continues at the place where the previous one ended. One that does not is ignored (two processes wrote
@@ -32,7 +33,7 @@ export async function readStreamList(store: Pick<EventStore, 'readStream'>) {
     for (const stream of more) streams.add(stream)
     through = event.data.through
   }
-  const position = through && (await positionOfPlace(store, through))
+  const position = through && (await eventAt(store, through))?.position
   // The log was restored to an earlier state, which does not contain the event.
   if (!position) return { streams: new Set<string>(), through: undefined, position: undefined, revision }
   return { streams, through, position, revision }

@@ -1,6 +1,6 @@
 import { streamKind, streamPrefixes } from '../domain/streams.js'
 import type { UnreadableEventError } from '../event-store/event-codec.js'
-import type { EventStore, Position } from '../event-store/event-store.js'
+import { type EventStore, logPages } from '../event-store/event-store.js'
 import { whyUnreadable } from '../event-store/read-event.js'
 import { problemsProjection } from '../projections/problems-projection.js'
 import { isOfThisLog, readPointer, resumePosition } from '../projections/projection-pointer.js'
@@ -11,7 +11,6 @@ export type OpenProblem = Pick<ProblemDocument, 'stream' | 'revision' | 'reason'
 
 const maxListed = 1_000
 const maxDetails = 20
-const pageSize = 500
 
 /**
  * Returns the problems that the projection has found, at which other projections are stopped, or that put a merchant or a user out of
@@ -64,15 +63,12 @@ export async function isStillOpen(store: EventStore, { stream, revision }: OpenP
 /** Yields the problems in the part of the log that the projection has not reached yet. @throws StoreUnavailableError */
 export async function* problemsNotFoundYet(store: EventStore, readModels: ReadModels): AsyncGenerator<OpenProblem> {
   const { progress = {} } = (await readPointer(readModels, problemsProjection.name))?.served ?? {}
-  let after: Position | undefined = (await isOfThisLog(store, progress)) ? resumePosition(progress) : undefined
-  for (;;) {
-    const page = await store.readAll({ streamPrefixes, maxCount: pageSize, ...(after && { after }) })
-    for (const recorded of page.events) {
+  const after = (await isOfThisLog(store, progress)) ? resumePosition(progress) : undefined
+  for await (const { events } of logPages(store, { after, streamPrefixes })) {
+    for (const recorded of events) {
       const reason = recorded.isSkipped ? undefined : whyUnreadable(recorded)
       if (reason !== undefined) yield { stream: recorded.stream, revision: recorded.revision, reason }
     }
-    after = page.checkpoint ?? after
-    if (page.atEnd) return
   }
 }
 

@@ -7,7 +7,7 @@ import { maxErasedTransfers } from '../domain/service-events.js'
 import { paymentStream, privacyStream, streamPrefix } from '../domain/streams.js'
 import { isTerminal, type Transfer } from '../domain/transfer/transfer.js'
 import { type EventData, encodeEvent } from '../event-store/event-codec.js'
-import type { EventStore, RecordedEvent, StreamRevision } from '../event-store/event-store.js'
+import { type EventStore, logPages, type RecordedEvent, type StreamRevision } from '../event-store/event-store.js'
 import { readableEvent } from '../event-store/read-event.js'
 import { readStreamList } from '../event-store/stream-list.js'
 import type { Clock } from '../kernel/time.js'
@@ -16,7 +16,7 @@ import type { SecretBox } from '../security/secret-box.js'
 import { pause } from '../subscriptions/retry.js'
 import { type Part, startUnderLease } from '../subscriptions/under-lease.js'
 import type { CustomerKeys } from './customer-keys.js'
-import { type Customer, createdUnder, creationsIn, eachOf, pagesOf, transfersOf } from './customer-transfers.js'
+import { type Customer, createdUnder, creationsIn, eachOf, transfersOf } from './customer-transfers.js'
 import { ReceiptUses } from './receipt-uses.js'
 
 export interface PrivacyParts {
@@ -82,7 +82,8 @@ export async function finishErasures(parts: PrivacyParts, context: CommandContex
   const { streams, position } = await readStreamList(parts.raw)
   const listed = [...streams].filter((stream) => stream.startsWith(streamPrefix.privacy))
   for (const events of await eachOf(listed, (stream) => parts.raw.readStream(stream))) take(events)
-  for await (const { events } of pagesOf(parts.raw, [streamPrefix.privacy], position)) take(events)
+  for await (const { events } of logPages(parts.raw, { after: position, streamPrefixes: [streamPrefix.privacy] }))
+    take(events)
   if (unfinished.size === 0) return 0
   await parts.keys.destroy([...unfinished])
   // From the start of the log: the position that was read before the decision is lost.

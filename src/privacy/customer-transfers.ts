@@ -15,11 +15,6 @@ export interface Customer {
 const pageSize = 1_000
 const maxConcurrent = 16
 
-/** Reads the stored events of these streams page by page. */
-export function pagesOf(raw: EventStore, streamPrefixes: readonly string[] | undefined, after?: Position) {
-  return logPages(raw, { maxCount: pageSize, ...(streamPrefixes && { streamPrefixes }), ...(after && { after }) })
-}
-
 function creationIn({ type, data }: RecordedEvent) {
   if (type !== 'DepositCreated' && type !== 'WithdrawalCreated') return undefined
   const keyId = keyIdIn(data[sealedField])
@@ -29,7 +24,7 @@ function creationIn({ type, data }: RecordedEvent) {
 
 /** Yields for whom each transfer was created after a position, as stored in the log. @throws StoreUnavailableError */
 export async function* creationsIn(raw: EventStore, after?: Position) {
-  for await (const { events } of pagesOf(raw, [streamPrefix.transfer], after))
+  for await (const { events } of logPages(raw, { after, streamPrefixes: [streamPrefix.transfer] }))
     yield* events.flatMap((event) => creationIn(event) ?? [])
 }
 
@@ -50,7 +45,7 @@ export async function transfersOf(
   const transfers = after && served && readModels.collection(served.collection)
   const found = new Set(transfers ? await findInReadModel(transfers, { merchantId, userId }) : [])
   let through = after
-  for await (const page of pagesOf(raw, [streamPrefix.transfer], after)) {
+  for await (const page of logPages(raw, { after, streamPrefixes: [streamPrefix.transfer] })) {
     for (const event of page.events) {
       const creation = creationIn(event)
       if (creation?.keyId === key.id) found.add(creation.trackingId)

@@ -1,8 +1,7 @@
 import { streamPrefix } from '../domain/streams.js'
 import { sealedField } from '../event-store/event-codec.js'
-import type { EventStore, RecordedEvent } from '../event-store/event-store.js'
+import { type EventStore, logPages, type RecordedEvent } from '../event-store/event-store.js'
 import { type KeyStore, keyIdIn } from './customer-keys.js'
-import { pagesOf } from './customer-transfers.js'
 
 /** The configured store has no keys of the log's customers. The message names the place and states what to do. */
 class CustomerKeysError extends Error {
@@ -10,7 +9,7 @@ class CustomerKeysError extends Error {
 }
 
 /** After this number of pages of erased customers, a store that contains keys is accepted, because a start must not read the whole log. */
-const maxErasedPages = 10
+const maxErasedPages = 20
 
 /**
  * Requires the store to contain a key of the log's customers, unless all of them are erased. Without this check, a new data directory or an
@@ -38,7 +37,7 @@ export async function* lostKeys(stored: EventStore, keys: KeyStore): AsyncGenera
 /** Yields for each page with personal data the lost keys, and how many others exist. */
 async function* checkedPages(stored: EventStore, keys: KeyStore) {
   let erased: ReadonlySet<string> = new Set()
-  for await (const { events } of pagesOf(stored, [streamPrefix.transfer, streamPrefix.payment])) {
+  for await (const { events } of logPages(stored, { streamPrefixes: [streamPrefix.transfer, streamPrefix.payment] })) {
     const used = new Set(events.flatMap((event) => (isValid(event) && keyIdIn(event.data[sealedField])) || []))
     if (used.size === 0) continue
     const existing = new Set((await keys.byIds([...used])).map(({ id }) => id))
@@ -51,7 +50,7 @@ async function* checkedPages(stored: EventStore, keys: KeyStore) {
 
 async function erasedIn(stored: EventStore): Promise<ReadonlySet<string>> {
   const ids = new Set<string>()
-  for await (const { events } of pagesOf(stored, [streamPrefix.privacy]))
+  for await (const { events } of logPages(stored, { streamPrefixes: [streamPrefix.privacy] }))
     for (const event of events)
       if (isValid(event) && event.type === 'CustomerErased') ids.add(event.stream.slice(streamPrefix.privacy.length))
   return ids

@@ -1,8 +1,7 @@
 import { streamPrefix } from '../domain/streams.js'
 import { sealedField } from '../event-store/event-codec.js'
-import type { EventStore, Position, RecordedEvent } from '../event-store/event-store.js'
+import { type EventStore, logPages, type Position, type RecordedEvent } from '../event-store/event-store.js'
 import { type CustomerKeys, keyIdIn } from './customer-keys.js'
-import { pagesOf } from './customer-transfers.js'
 
 export type PrivacyStatus = Awaited<ReturnType<PrivacyStatusCount['status']>>
 
@@ -42,7 +41,7 @@ export class PrivacyStatusCount {
   }
 
   async #count(untilMs: number): Promise<boolean> {
-    for await (const { events, through, atEnd } of pagesOf(this.raw, undefined, this.#position)) {
+    for await (const { events, through, atEnd } of logPages(this.raw, { after: this.#position })) {
       for (const event of events) this.#take(event)
       this.#position = through
       const last = events.at(-1)

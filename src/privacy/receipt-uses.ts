@@ -1,10 +1,10 @@
 import { streamPrefix, transferStream } from '../domain/streams.js'
-import type { EventStore, Position, RecordedEvent } from '../event-store/event-store.js'
+import { type EventStore, logPages, type Position, type RecordedEvent } from '../event-store/event-store.js'
 import { collections } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { digestInReceiptUrl } from '../security/receipt-names.js'
 import type { SecretBox } from '../security/secret-box.js'
-import { eachOf, pagesOf } from './customer-transfers.js'
+import { eachOf } from './customer-transfers.js'
 
 interface ReceiptUsesParts {
   /** The log as stored. */
@@ -41,7 +41,9 @@ export class ReceiptUses {
 
   /** Resumes at the end of the last pass, so that many erasures read the log once. */
   async #catchUp(): Promise<void> {
-    for await (const { events, through } of pagesOf(this.parts.raw, [streamPrefix.transfer], this.#through)) {
+    const { raw } = this.parts
+    const streamPrefixes = [streamPrefix.transfer]
+    for await (const { events, through } of logPages(raw, { after: this.#through, streamPrefixes })) {
       for (const event of events) {
         const trackingId = event.stream.slice(streamPrefix.transfer.length)
         if (event.type === 'PersonalDataErased') this.#erased.add(trackingId)
@@ -51,7 +53,7 @@ export class ReceiptUses {
         if (users) users.add(trackingId)
         else this.#usersOf.set(sha256, new Set([trackingId]))
       }
-      this.#through = through ?? this.#through
+      this.#through = through
     }
   }
 

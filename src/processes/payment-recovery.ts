@@ -4,17 +4,15 @@ import { TooMuchContentionError } from '../commands/handle-command.js'
 import { streamPrefix } from '../domain/streams.js'
 import {
   type EventStore,
+  firstEventIn,
   type Page,
-  type Place,
   type Position,
-  positionOfPlace,
-  ReadProgress,
   type RecordedEvent,
   StoreUnavailableError,
 } from '../event-store/event-store.js'
 import { type Clock, steadyClock } from '../kernel/time.js'
-import { collections } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
+import { Checkpoint } from '../subscriptions/checkpoint.js'
 import { follow } from '../subscriptions/follow.js'
 import { pause, type RetryOptions, retryWhileUnavailable } from '../subscriptions/retry.js'
 import { type Part, startUnderLease } from '../subscriptions/under-lease.js'
@@ -31,7 +29,7 @@ const maxWaiting = 50_000
 const retryAfterMs = 10_000
 const prefix = streamPrefix.payment
 const accountPrefix = streamPrefix.wallet
-const checkpointId = 'payments'
+const follower = 'payments'
 
 interface Dependencies {
   readonly store: EventStore
@@ -45,12 +43,17 @@ interface Dependencies {
 
 /** Finishes the collections of money that a request started and did not end, in one process at a time, until it is stopped. */
 export function startPaymentRecovery(deps: Dependencies): Part {
-  return startUnderLease(deps, 'payments', (_lease, retry) => new Recovery(deps).run(retry))
+  return startUnderLease(deps, follower, async (_lease, retry) => {
+    const checkpoint = await retryWhileUnavailable(() => Checkpoint.load(deps, follower), retry)
+    if (checkpoint) await new Recovery(deps, checkpoint).run(retry)
+  })
 }
+
+type KnownEvent = Pick<RecordedEvent, 'stream' | 'revision' | 'id' | 'position'>
 
 interface Waiting {
   /** The last event before the payment's first waiting one. A restart resumes from the earliest of them. */
-  readonly before: Place | undefined
+  readonly before: KnownEvent | undefined
   /** Money was taken, regardless of the recorded outcome of the collection. */
   readonly isDebited: boolean
   dueMs: number
@@ -58,13 +61,16 @@ interface Waiting {
 
 class Recovery {
   readonly #waiting = new Map<string, Waiting>()
-  #after: Position | undefined
-  #last: Place | undefined
-  #kept: Place | undefined
+  #through: Position | undefined
+  #last: KnownEvent | undefined
 
   readonly #nowMs: () => number
 
-  constructor(private readonly deps: Dependencies) {
+  constructor(
+    private readonly deps: Dependencies,
+    private readonly checkpoint: Checkpoint,
+  ) {
+    this.#through = checkpoint.position
     this.#nowMs = steadyClock(() => Date.parse(deps.clock()))
   }
 
@@ -72,15 +78,13 @@ class Recovery {
     const ending = new AbortController()
     const signal = AbortSignal.any([retry.signal, ending.signal])
     const options = { ...retry, signal }
-    await retryWhileUnavailable(() => this.#load(), options)
-    const progress = new ReadProgress(this.deps.store, this.#after)
     const following = follow({
       ...options,
       store: this.deps.store,
-      after: this.#after,
+      after: this.checkpoint.position,
       streamPrefixes: [prefix, accountPrefix],
       gatherMs: { calm: tickMs, busy: tickMs },
-      handle: (page) => this.#take(page, progress, signal),
+      handle: (page) => this.#take(page, signal),
     })
     const recovering = this.#recoverAgain(options)
     // If one of them fails, the other must not continue next to its successor.
@@ -95,26 +99,18 @@ class Recovery {
     }
   }
 
-  /** Loads the checkpoint. If it was lost with the read models, every payment is checked again, which changes nothing that is finished. */
-  async #load(): Promise<void> {
-    const stored = await this.deps.readModels.collection(collections.paymentRecovery).findOne({ _id: checkpointId })
-    if (!stored) return
-    const place = { stream: String(stored.stream), revision: Number(stored.revision) }
-    this.#after = await positionOfPlace(this.deps.store, place)
-    if (!this.#after) return
-    this.#last = place
-    this.#kept = place
-  }
-
-  async #take({ events, checkpoint }: Page, progress: ReadProgress, signal: AbortSignal): Promise<void> {
+  async #take({ events, checkpoint }: Page, signal: AbortSignal): Promise<void> {
     while (this.#waiting.size >= maxWaiting && !signal.aborted) await pause(tickMs, signal)
     for (const event of events) {
       this.#note(event)
-      this.#last = { stream: event.stream, revision: event.revision }
+      this.#last = withoutData(event)
     }
+    if (!checkpoint) return
     // Without this, a start would read the whole log again in a service whose customers do not pay from a wallet.
-    const place = checkpoint && (await progress.advanceTo(checkpoint))
-    if (place && events.length === 0) this.#last = place
+    const range = { after: this.#through, until: checkpoint }
+    const other = events.length === 0 && (await firstEventIn(this.deps.store, range))
+    if (other) this.#last = withoutData(other)
+    this.#through = checkpoint
   }
 
   async #recoverDue(signal: AbortSignal): Promise<void> {
@@ -123,7 +119,11 @@ class Recovery {
     for (let n = 0; n < due.length && !signal.aborted; n += concurrency) {
       await Promise.all(due.slice(n, n + concurrency).map((trackingId) => this.#recover(trackingId)))
     }
-    await this.#keep()
+    // The checkpoint is before the first waiting payment.
+    const first = this.#waiting.values().next()
+    const event = first.done ? this.#last : first.value.before
+    if (event) this.checkpoint.advance(event.position, event)
+    await this.checkpoint.save({ now: false })
   }
 
   /** Notes a collection or a debit of the built-in wallet, so that no debit stays without its deposit. */
@@ -159,19 +159,8 @@ class Recovery {
       this.#waiting.get(trackingId)!.dueMs = this.#nowMs() + retryAfterMs
     }
   }
+}
 
-  /**
-   * Stores the checkpoint, which ends before the first waiting payment. A process that has lost its lease may write it again: everything
-   * before its checkpoint is finished.
-   */
-  async #keep(): Promise<void> {
-    const first = this.#waiting.values().next()
-    const place = first.done ? this.#last : first.value.before
-    if (!place || (place.stream === this.#kept?.stream && place.revision === this.#kept.revision)) return
-    const update = { $set: { ...place, updatedAt: this.deps.clock() } }
-    await this.deps.readModels
-      .collection(collections.paymentRecovery)
-      .bulkWrite([{ updateOne: { filter: { _id: checkpointId }, update, upsert: true } }])
-    this.#kept = place
-  }
+function withoutData({ stream, revision, id, position }: RecordedEvent): KnownEvent {
+  return { stream, revision, id, position }
 }

@@ -3,7 +3,7 @@ import { appendUnlessChanged } from '../commands/handle-command.js'
 import { maxListedStreams } from '../domain/service-events.js'
 import { listedStreamsStream } from '../domain/streams.js'
 import { encodeEvent } from '../event-store/event-codec.js'
-import { type EventStore, type Page, type Place, ReadProgress } from '../event-store/event-store.js'
+import { type EventStore, firstEventIn, type Page, type Place } from '../event-store/event-store.js'
 import { listedPrefixes, readStreamList, type StreamList } from '../event-store/stream-list.js'
 import type { Clock } from '../kernel/time.js'
 import type { ReadModels } from '../read-models/read-models.js'
@@ -34,14 +34,14 @@ export function startListingStreams(deps: Dependencies): Part {
 
 /** Returns when the signal aborts, or when another process has extended the list, which must then be read again. */
 async function listStreams({ store, clock }: Dependencies, list: StreamList, { signal, ...retry }: RetryOptions) {
-  const progress = new ReadProgress(store, list.position)
   const listed = new Set(list.streams)
   const unlisted = new Set<string>()
-  let { through, revision } = list
+  let { through, revision, position } = list
   let pages = 0
   const ending = new AbortController()
 
-  const write = async (place: Place) => {
+  const write = async ({ stream, revision: of }: Place) => {
+    const place = { stream, revision: of }
     const data = { after: through ?? null, through: place, streams: [...unlisted], at: clock() }
     const event = encodeEvent({ type: 'StreamsListed', data }, context)
     const appended = await appendUnlessChanged(store, listedStreamsStream, revision, event)
@@ -55,7 +55,9 @@ async function listStreams({ store, clock }: Dependencies, list: StreamList, { s
   /** Handles a page, which can be delivered twice. */
   const handle = async ({ events, checkpoint }: Page) => {
     for (const { stream } of events) if (!listed.has(stream)) unlisted.add(stream)
-    const place = checkpoint && (await progress.advanceTo(checkpoint))
+    // The place is an event of any stream, so that the list advances while no listed stream grows.
+    const place = checkpoint && (await firstEventIn(store, { after: position, until: checkpoint }))
+    position = checkpoint ?? position
     pages++
     if (place && (pages >= pagesPerEvent || unlisted.size >= streamsPerEvent)) await write(place)
   }

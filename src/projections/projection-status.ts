@@ -2,6 +2,7 @@ import {
   type EventStore,
   endOfLog,
   formatPosition,
+  logPages,
   type Position,
   type RecordedEvent,
 } from '../event-store/event-store.js'
@@ -120,18 +121,16 @@ function shownBuild({ progress: { position }, ...build }: ProjectionBuild) {
   return { ...build, position: position ?? null }
 }
 
-async function waitingFor(store: EventStore, { streamPrefixes }: Projection, position: Position | undefined) {
-  let after = position
+async function waitingFor(store: EventStore, { streamPrefixes }: Projection, after: Position | undefined) {
   let first: RecordedEvent | undefined
   let lagEvents = 0
-  while (lagEvents < lagCountedTo) {
-    const page = await store.readAll({ streamPrefixes, maxCount: lagCountedTo - lagEvents, ...(after && { after }) })
-    first ??= page.events[0]
-    lagEvents += page.events.length
-    after = page.checkpoint ?? after
-    if (page.atEnd) break
+  for await (const { events } of logPages(store, { after, streamPrefixes, maxCount: lagCountedTo })) {
+    first ??= events[0]
+    lagEvents += events.length
+    if (lagEvents >= lagCountedTo) break
   }
-  return { lagEvents, waitingSince: first ? new Date(first.recordedAtMs).toISOString() : null }
+  const waitingSince = first ? new Date(first.recordedAtMs).toISOString() : null
+  return { lagEvents: Math.min(lagEvents, lagCountedTo), waitingSince }
 }
 
 async function holderOf(readModels: ReadModels, projection: Projection): Promise<string | null> {

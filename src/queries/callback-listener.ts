@@ -3,14 +3,20 @@ import type { CallbackCommands } from '../commands/callback/callback-commands.js
 import type { CallbackEvent, Delivery } from '../domain/callback.js'
 import type { DataOf } from '../domain/event.js'
 import { streamPrefix } from '../domain/streams.js'
-import { comparePositions, type EventStore, endOfLog, type Page, type Position } from '../event-store/event-store.js'
+import {
+  comparePositions,
+  type EventStore,
+  endOfLog,
+  logPages,
+  type Page,
+  type Position,
+} from '../event-store/event-store.js'
 import { readableEvent } from '../event-store/read-event.js'
 import { type Clock, leftOfWaitMs } from '../kernel/time.js'
 import { follow } from '../subscriptions/follow.js'
 import { pause, type RetryOptions, retryWhileUnavailable } from '../subscriptions/retry.js'
 
 const streamPrefixes = [streamPrefix.callback]
-const pageSize = 500
 /** After a longer interruption, a listener continues at the end of the log. */
 const maxPagesOfResume = 20
 /** The most delayed callbacks in memory. Until one of them is due, the listener reads no further. */
@@ -94,25 +100,24 @@ export class CallbackListener {
   async #catchUpAndFollow(): Promise<void> {
     const { store, signal, onUnavailable, after } = this.options
     if (after && !(await this.#catchUp(after))) await this.#skip()
-    const handle = (page: Page) => this.#take(page)
+    const handle = ({ events, checkpoint }: Page) => this.#take(events, checkpoint)
     await follow({ store, after: this.#through, streamPrefixes, signal, onUnavailable, handle })
   }
 
   /** Returns false if the interruption was too long, or the position is missing from the log, as after a restore. */
   async #catchUp(after: Position): Promise<boolean> {
-    const { store, end } = this.options
+    const { store, end, signal } = this.options
     if (!end || comparePositions(after, end) > 0) return false
-    for (let pages = 0; pages < maxPagesOfResume; pages++) {
-      const from = this.#through && { after: this.#through }
-      const read = async () => {
-        const page = await store.readAll({ streamPrefixes, maxCount: pageSize, ...from })
-        await this.#take(page)
-        return page
+    let pages = 0
+    const resume = async () => {
+      for await (const page of logPages(store, { after: this.#through, streamPrefixes })) {
+        await this.#take(page.events, page.through)
+        if (page.atEnd || signal.aborted) return true
+        if (++pages === maxPagesOfResume) return false
       }
-      const page = await retryWhileUnavailable(read, this.options)
-      if (!page || page.atEnd) return true
+      return true
     }
-    return false
+    return (await retryWhileUnavailable(resume, this.options)) ?? true
   }
 
   async #skip(): Promise<void> {
@@ -122,7 +127,7 @@ export class CallbackListener {
     })
   }
 
-  async #take({ events, checkpoint }: Page): Promise<void> {
+  async #take(events: Page['events'], through: Position | undefined): Promise<void> {
     for (const recorded of events) {
       // A page is delivered again if the log was unavailable while it was handled.
       const isKnown = this.#through && comparePositions(recorded.position, this.#through) <= 0
@@ -132,7 +137,7 @@ export class CallbackListener {
       if (this.options.signal.aborted) return
       this.#through = recorded.position
     }
-    if (checkpoint) this.#through = checkpoint
+    if (through) this.#through = through
   }
 
   async #handle(event: CallbackEvent, position: Position, isOfService: boolean): Promise<void> {

@@ -6,9 +6,9 @@ import { type EventStore, formatPosition, type RecordedEvent } from '../event-st
 import { parseTime } from '../kernel/time.js'
 import { storedUuid } from '../kernel/uuid.js'
 import { withTexts } from './overview.js'
+import { foldAsOf, type PointInTime } from './point-in-time.js'
 import { shownFields } from './recent-changes.js'
 import { statementFromLog } from './statement.js'
-import { foldAsOf, type PointInTime } from './walk-log.js'
 
 type Store = Pick<EventStore, 'readStream'>
 type Fields = { readonly [field: string]: unknown }

@@ -1,14 +1,14 @@
 import { streamPrefix } from '../domain/streams.js'
 import { type Counted, figuresOf } from '../domain/transfer/transfer.js'
 import type { TransferEvent, TransferKind } from '../domain/transfer/transfer-events.js'
-import { formatPosition, type RecordedEvent } from '../event-store/event-store.js'
+import { type EventStore, formatPosition, logPages, type RecordedEvent } from '../event-store/event-store.js'
 import { readEvent } from '../event-store/read-event.js'
 import { dateIn } from '../kernel/time.js'
 import { totalPeriods } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { addFigures, type OverviewRange, type Period, readTotals, type Total } from './overview.js'
+import { isRecordedBy, type PointInTime } from './point-in-time.js'
 import { transferKinds } from './transfer-queries.js'
-import { isRecordedBy, type LogStore, type PointInTime, walkLog } from './walk-log.js'
 import { dayAfter, startOfDay } from './zone-days.js'
 
 /**
@@ -98,11 +98,16 @@ function readDay(read: ReadTotals, start: string, end: string): Promise<readonly
  * Counts a merchant's statement in UTC, of one day or of all days with any figures, from the log and not from read models. It reads the log
  * from its start. The position and the time are those of the last counted event; `null` if no event was counted. @throws StoreUnavailableError, UnreadableEventError
  */
-export async function statementFromLog(store: LogStore, merchantId: string, day?: string, asOf?: PointInTime) {
+export async function statementFromLog(
+  store: Pick<EventStore, 'readAll'>,
+  merchantId: string,
+  day?: string,
+  asOf?: PointInTime,
+) {
   const until = asOf && 'position' in asOf ? asOf.position : undefined
   const totals = new Map<string, Total>()
   let last: RecordedEvent | undefined
-  for await (const { events } of walkLog(store, { until, streamPrefixes: [streamPrefix.transfer] })) {
+  for await (const { events } of logPages(store, { until, streamPrefixes: [streamPrefix.transfer] })) {
     for (const recorded of events) {
       if (recorded.data.merchantId !== merchantId || !isRecordedBy(recorded, asOf)) continue
       const event = readEvent(recorded) as TransferEvent | undefined

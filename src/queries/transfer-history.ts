@@ -20,8 +20,8 @@ import {
   type RecordedEvent,
 } from '../event-store/event-store.js'
 import { readableEvent, whyUnreadable } from '../event-store/read-event.js'
+import { foldAsOf, isRecordedBy, type PointInTime } from './point-in-time.js'
 import { shownChangeFields, shownFields } from './recent-changes.js'
-import { foldAsOf, isRecordedBy, type PointInTime } from './walk-log.js'
 
 type Store = Pick<EventStore, 'readStream'>
 

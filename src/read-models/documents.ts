@@ -249,7 +249,8 @@ export const collections = {
   ...projected,
   pointers: 'projections',
   projectionRequests: 'projection_requests',
-  paymentRecovery: 'payment_recovery',
+  /** The checkpoints of the followers that act on events (subscriptions/checkpoint.ts). */
+  checkpoints: 'checkpoints',
   /** The state of the log's tree, as its holder reports it. */
   integrity: 'integrity',
   /** Uploaded files. No log contains them, so they cannot be rebuilt (docs/operating/backup.md). */

@@ -16,6 +16,7 @@ import {
   oldestPending,
   timeToCompletion,
 } from '../queries/overview.js'
+import type { PointInTime } from '../queries/point-in-time.js'
 import { changesOf } from '../queries/recent-changes.js'
 import { search } from '../queries/search.js'
 import { type StateKind, stateAsOf } from '../queries/state-as-of.js'
@@ -30,7 +31,6 @@ import {
   sumTransfers,
   type TransferSearch,
 } from '../queries/transfer-search.js'
-import type { PointInTime } from '../queries/walk-log.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { withoutMetadata } from '../read-models/transfer-document.js'
 import { type TransferNames, transfersCsv } from './transfers-csv.js'

@@ -1,6 +1,5 @@
 import t from 'tap'
 import { callbackGroup } from '../../src/callbacks/record/callback-recorder.js'
-import { SweepCheckpoint } from '../../src/callbacks/record/callback-sweep.js'
 import {
   defaultPersistentSubscriptionSettings,
   PersistentSubscriptionExistsError,
@@ -78,24 +77,4 @@ t.test('sends each callback in order, regardless of what happens to the group an
   }
   const { subscription, sweep } = world.counts.records
   t.ok(sweep >= 60, `the sweep records the unread events: ${sweep} by the sweep, ${subscription} by the subscription`)
-})
-
-t.test('saves the sweep’s checkpoint even if another process appended one first', async (t) => {
-  const world = await openWorld(t)
-  const { id } = await world.merchant('http://127.0.0.1:9/')
-  await twoChanges(world, id)
-  const { events, checkpoint } = await world.store.readAll({ streamPrefixes: ['transfer-'], maxCount: 10 })
-  const [first, second] = [
-    await SweepCheckpoint.load(world.store, world.clock.now),
-    await SweepCheckpoint.load(world.store, world.clock.now),
-  ]
-  first.advance(events[0]!.position, events[0])
-  await first.save({ now: true })
-  second.advance(checkpoint!, events.at(-1))
-  await second.save({ now: true })
-  const saved = await world.store.readStream('callbacks-sweep')
-  t.strictSame(
-    saved.map(({ data }) => (data.event as { revision: number }).revision),
-    [0, 2],
-  )
 })

@@ -18,9 +18,9 @@ import { encodeEvent, UnreadableEventError } from '../../src/event-store/event-c
 import {
   comparePositions,
   type EventStore,
+  eventAt,
   type NewEvent,
   type Position,
-  positionOfPlace,
   type RecordedEvent,
 } from '../../src/event-store/event-store.js'
 import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
@@ -233,7 +233,7 @@ async function startBehindList(t: Test, store: EventStore): Promise<void> {
   const directory = new MerchantDirectory(watched, box, clock, () => t.fail())
   await directory.start()
   await directory.stop()
-  t.strictSame(from[0], await positionOfPlace(store, through))
+  t.strictSame(from[0], (await eventAt(store, through))?.position)
   t.equal(directory.byId(before.id)?.suspended, true, 'the listed merchant is suspended after the list')
   t.equal(directory.byId(after.id)?.suspended, false)
 }

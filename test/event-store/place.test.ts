@@ -1,30 +1,28 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { type NewEvent, positionOfPlace, ReadProgress } from '../../src/event-store/event-store.js'
+import { eventAt, firstEventIn, type NewEvent } from '../../src/event-store/event-store.js'
 import { openTestStore } from '../support/embedded-store.js'
 
 const event = (): NewEvent => ({ id: randomUUID(), type: 'T', data: {}, metadata: {} })
 
-t.test('progress is the place of an event in the part of the log that was read', async (t) => {
+t.test('finds the first event in a range of the log', async (t) => {
   const store = await openTestStore(t)
   const end = async () => (await store.readAll({ maxCount: 100 })).checkpoint!
-  const progress = new ReadProgress(store, undefined)
+  t.equal(await firstEventIn(store, { after: undefined, until: undefined }), undefined, 'an empty log has none')
   await store.append('a-1', 'no_stream', [event(), event()])
   const second = await end()
   await store.append('a-2', 'no_stream', [event(), event()])
-  t.strictSame(await progress.advanceTo(second), { stream: 'a-1', revision: 0 })
-  t.equal(await progress.advanceTo(second), undefined, 'a repeat does not advance')
-  t.strictSame(await progress.advanceTo(await end()), { stream: 'a-2', revision: 0 })
-  t.equal(await progress.advanceTo(await end()), undefined)
+  t.match(await firstEventIn(store, { after: undefined, until: second }), { stream: 'a-1', revision: 0 })
+  t.equal(await firstEventIn(store, { after: second, until: second }), undefined, 'an empty range has none')
+  t.match(await firstEventIn(store, { after: second, until: await end() }), { stream: 'a-2', revision: 0 })
   await store.append('a-1', 1, [event()])
-  const resumed = new ReadProgress(store, second)
-  t.strictSame(await resumed.advanceTo(await end()), { stream: 'a-2', revision: 0 })
+  t.match(await firstEventIn(store, { after: second, until: await end() }), { stream: 'a-2', revision: 0 })
 })
 
-t.test('finds the position of a place if its event is in the log', async (t) => {
+t.test('finds the event at a place if it is in the log', async (t) => {
   const store = await openTestStore(t)
   await store.append('a-1', 'no_stream', [event(), event()])
-  t.strictSame(await positionOfPlace(store, { stream: 'a-1', revision: 1 }), { commit: 2n, prepare: 2n })
-  t.equal(await positionOfPlace(store, { stream: 'a-1', revision: 2 }), undefined)
-  t.equal(await positionOfPlace(store, { stream: 'a-2', revision: 0 }), undefined)
+  t.strictSame((await eventAt(store, { stream: 'a-1', revision: 1 }))?.position, { commit: 2n, prepare: 2n })
+  t.equal(await eventAt(store, { stream: 'a-1', revision: 2 }), undefined)
+  t.equal(await eventAt(store, { stream: 'a-2', revision: 0 }), undefined)
 })

@@ -203,7 +203,7 @@ t.test('determines the outcome of an unanswered collection for the user who revi
 t.test('the worker completes payments from the log, and resumes after them when it restarts', async (t) => {
   const { interruptedPayment, transferOf, recovery, until, readModels, wallet } = await scene(t)
   const young = await interruptedPayment('after')
-  const checkpoint = () => readModels.collection('payment_recovery').findOne({ _id: 'payments' })
+  const checkpoint = () => readModels.collection('checkpoints').findOne({ _id: 'payments' })
   const idleRecovery = recovery(600_000)
   // The checkpoint ends before the waiting payment.
   await until(async () => (await checkpoint())?.stream === `payment-${young}`)
@@ -240,7 +240,7 @@ t.test('reads a log without wallet payments once', async (t) => {
   for (let from = 0; from < events.length; from += 2_020)
     await store.append(stream, from === 0 ? 'no_stream' : from - 1, events.slice(from, from + 2_020))
   recovery(0)
-  const checkpoint = () => readModels.collection(collections.paymentRecovery).findOne({ _id: 'payments' })
+  const checkpoint = () => readModels.collection(collections.checkpoints).findOne({ _id: 'payments' })
   await until(async () => (await checkpoint()) !== null)
   t.notMatch(String((await checkpoint())!.stream), /^(payment|wallet)-/)
 })

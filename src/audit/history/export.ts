@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
+import { streamPrefixes } from '../../domain/streams.js'
 import {
-  comparePositions,
   type EventStore,
   formatPosition,
+  logPages,
   type Position,
   type RecordedEvent,
 } from '../../event-store/event-store.js'
 import { exactCsv } from '../../kernel/csv.js'
-import { walkLog } from '../../queries/walk-log.js'
 import { auditRecord, merchantIdOf, trackingIdOf } from './records.js'
 
 type Store = Pick<EventStore, 'readAll' | 'readStream'>
@@ -46,7 +46,7 @@ export function headOf(format: ExportFormat): string {
 export async function* exportPages(store: Store, query: ExportQuery, after?: Position | undefined) {
   const { until } = query
   if (!until) return
-  for await (const { events, at } of walkLog(store, { after, until })) {
+  for await (const { events, through } of logPages(store, { after, until, streamPrefixes })) {
     const lines: string[] = []
     let [first, last]: (Position | undefined)[] = []
     for (const recorded of events) {
@@ -57,8 +57,7 @@ export async function* exportPages(store: Store, query: ExportQuery, after?: Pos
       first ??= recorded.position
       last = recorded.position
     }
-    yield { lines, first, last, at }
-    if (at && comparePositions(at, until) >= 0) return
+    yield { lines, first, last, at: through }
   }
 }
 

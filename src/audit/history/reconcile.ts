@@ -1,14 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
+import { streamPrefixes } from '../../domain/streams.js'
 import {
   comparePositions,
   type EventStore,
   formatPosition,
+  logPages,
   type Position,
   type RecordedEvent,
 } from '../../event-store/event-store.js'
 import { applyEvents, type Projection, ProjectionError, type ProjectionTarget } from '../../projections/projection.js'
 import { isOfThisLog, readPointer, resumePosition } from '../../projections/projection-pointer.js'
-import { walkLog } from '../../queries/walk-log.js'
 import { findDifferences } from '../../read-models/find-differences.js'
 import { findByIds, slices } from '../../read-models/find-documents.js'
 import { type Collection, type Document, type ReadModels, writtenId } from '../../read-models/read-models.js'
@@ -164,7 +165,7 @@ async function replayAll(
   const ends = replays.flatMap(({ checkpoint }) => checkpoint ?? [])
   const end = ends.sort(comparePositions).at(-1)
   if (!end) return true
-  for await (const { events, at } of walkLog(store, { until: end })) {
+  for await (const { events, through: at } of logPages(store, { until: end, streamPrefixes })) {
     for (const replay of replays) await replay.take(events)
     if (at) onProgress({ at, end })
     if (signal.aborted) return false
@@ -234,7 +235,7 @@ class Replay {
 
   /** Applies later events one at a time, because each live document was right after one of them, or never. */
   async #followLive(comparison: Comparison): Promise<void> {
-    for await (const { events } of walkLog(this.options.store, { after: this.checkpoint })) {
+    for await (const { events } of logPages(this.options.store, { after: this.checkpoint, streamPrefixes })) {
       for (const event of this.#own(events)) {
         if (!comparison.isOpen) return
         // The live projection is stopped at the event as well.

@@ -1,8 +1,13 @@
-import { endpointStream, streamKind, streamPrefix, transferStream } from '../../domain/streams.js'
+import { endpointStream, streamKind, streamPrefix, streamPrefixes, transferStream } from '../../domain/streams.js'
 import { type EventMetadata, shownType } from '../../event-store/event-codec.js'
-import { type EventStore, formatPosition, type Position, type RecordedEvent } from '../../event-store/event-store.js'
+import {
+  type EventStore,
+  formatPosition,
+  logPages,
+  type Position,
+  type RecordedEvent,
+} from '../../event-store/event-store.js'
 import { whyUnreadable } from '../../event-store/read-event.js'
-import { walkLog } from '../../queries/walk-log.js'
 
 /** An event for auditors: as it is stored, except for secrets. */
 export type AuditRecord = ReturnType<typeof auditRecord>
@@ -101,7 +106,7 @@ export async function actionsPage(
   let lookedAt = 0
   let lookedUpTo: string | null = null
   let next: Position | null = null
-  for await (const { events, at } of walkLog(store, { after: query.after })) {
+  for await (const { events, through } of logPages(store, { after: query.after, streamPrefixes })) {
     for (const recorded of events) {
       if (items.length === limit || lookedAt === maxLookedAt) return { items, next, lookedUpTo }
       if (matches(recorded, query)) items.push(await actionOf(store, recorded))
@@ -109,7 +114,7 @@ export async function actionsPage(
       lookedUpTo = new Date(recorded.recordedAtMs).toISOString()
       next = recorded.position
     }
-    next = at ?? next
+    next = through ?? next
   }
   return { items, next: null, lookedUpTo }
 }

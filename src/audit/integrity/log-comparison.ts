@@ -47,8 +47,7 @@ const hidingMetadata = ['$maxCount', '$maxAge', '$tb']
 export async function checkMetadata(store: EventStore, after: Position | undefined, findings: Findings): Promise<void> {
   if (store.readPlaces) return
   const hiding = new Set<string>()
-  const options = { streamPrefixes: ['$$'], maxCount: metadataPageSize, ...(after && { after }) }
-  for await (const { events } of logPages(store, options)) {
+  for await (const { events } of logPages(store, { after, streamPrefixes: ['$$'], maxCount: metadataPageSize })) {
     for (const { stream, data } of events) {
       if (isServiceStream(stream.slice(2)) && hidingMetadata.some((name) => name in data)) hiding.add(stream)
       else hiding.delete(stream)

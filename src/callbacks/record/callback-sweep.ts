@@ -1,89 +1,31 @@
-import { appendToEnd } from '../../commands/handle-command.js'
-import { callbackSweepStream, skippedEventsStream, streamPrefix, transferStream } from '../../domain/streams.js'
-import { type EventData, encodeEvent, UnreadableEventError } from '../../event-store/event-codec.js'
+import { skippedEventsStream, streamPrefix, transferStream } from '../../domain/streams.js'
+import { UnreadableEventError } from '../../event-store/event-codec.js'
 import {
   comparePositions,
   type EventStore,
+  logPages,
   type Position,
-  positionOfPlace,
   type RecordedEvent,
 } from '../../event-store/event-store.js'
-import { decisionOf, readableEvent } from '../../event-store/read-event.js'
+import { decisionOf } from '../../event-store/read-event.js'
 import type { Clock } from '../../kernel/time.js'
+import type { Checkpoint } from '../../subscriptions/checkpoint.js'
 import { pause, retryWhileUnavailable } from '../../subscriptions/retry.js'
 import { mayTriggerCallback } from '../callback-trigger.js'
 import type { SubscriptionDependencies } from './callback-recorder.js'
 import type { EventOfTransfer, FollowedPart, UnrecordedEvents } from './unrecorded-events.js'
 
-const stream = callbackSweepStream
-/** Limits the growth of the stream to one small event in this time. */
-const saveEveryMs = 60_000
-
-type EventPlace = EventData<'CallbackSweepAdvanced'>['event'] | undefined
-
-/**
- * The sweep's checkpoint. It is stored in the log, so that it is not lost with a read model or a subscription. It names the last event
- * rather than its position, because a position is only valid in its own engine: after a move to a different engine, EventStoreDB would
- * reject the position, or it would be after the end of the log and the sweep would miss events.
- */
-export class SweepCheckpoint {
-  #savedAtMs = Number.NEGATIVE_INFINITY
-  #lastEvent: EventPlace
-
-  private constructor(
-    private readonly store: EventStore,
-    private readonly clock: Clock,
-    private saved: EventPlace,
-    /** The position up to which all callbacks are recorded. */
-    public position: Position | undefined,
-  ) {
-    this.#lastEvent = saved
-  }
-
-  /** Ignores an unreadable checkpoint: the sweep then starts at the beginning of the log. @throws StoreUnavailableError */
-  static async load(store: EventStore, clock: Clock): Promise<SweepCheckpoint> {
-    const [last] = await store.readStream(stream, { direction: 'backwards', maxCount: 1 })
-    const event = last && readableEvent(last)
-    const saved = event?.type === 'CallbackSweepAdvanced' ? event.data.event : undefined
-    return new SweepCheckpoint(store, clock, saved, saved && (await positionOfPlace(store, saved)))
-  }
-
-  /** Sets the position. `last` is the last event that was read on the way. */
-  advance(position: Position, last: EventPlace): void {
-    this.position = position
-    if (last) this.#lastEvent = { stream: last.stream, revision: last.revision }
-  }
-
-  /**
-   * Saves the checkpoint at most once a minute, or immediately if `now` is true. It is appended at the end of the stream regardless of the
-   * stream's revision, because a process that has lost its lease saves its checkpoint when it ends.
-   * @throws StoreUnavailableError, TooMuchContentionError
-   */
-  async save(options: { readonly now: boolean }): Promise<void> {
-    const at = this.clock()
-    const lastEvent = this.#lastEvent
-    if (!lastEvent || (lastEvent.stream === this.saved?.stream && lastEvent.revision === this.saved.revision)) return
-    if (!options.now && performance.now() - this.#savedAtMs < saveEveryMs) return
-    const metadata = { actor: 'system:callbacks', $correlationId: stream, $causationId: stream }
-    const event = encodeEvent({ type: 'CallbackSweepAdvanced', data: { event: lastEvent, at } }, metadata)
-    await appendToEnd(this.store, stream, event)
-    this.saved = lastEvent
-    this.#savedAtMs = performance.now()
-  }
-}
-
 const maxRecordingsInFlight = 32
-const pageSize = 500
 const streamPrefixes = [streamPrefix.transfer, skippedEventsStream]
 
 interface SweepDependencies extends SubscriptionDependencies {
   readonly clock: Clock
-  readonly checkpoint: SweepCheckpoint
+  readonly checkpoint: Checkpoint
   readonly unrecorded: UnrecordedEvents
 }
 
 /**
- * Records the callbacks that the persistent subscription missed, some seconds after it and from a checkpoint in the log: a group can be
+ * Records the callbacks that the persistent subscription missed, some seconds after it and from a checkpoint: a group can be
  * deleted, park events, or skip events on a reload. Reads the log only up to the part that the delivery follows, because the unrecorded
  * events of that part are known. Runs until the signal aborts.
  */
@@ -99,15 +41,15 @@ export async function sweepCallbacks(deps: SweepDependencies, signal: AbortSigna
     .catch((error) => logger.warn({ err: error }, "callbacks: the sweep's checkpoint was not saved"))
 }
 
-/** Sweeps the next page of the log, which ended at `followedFrom` or later when it was read. */
-async function sweepLog(deps: SweepDependencies, followedFrom: Position, signal: AbortSignal): Promise<void> {
-  const { store, checkpoint } = deps
-  const after = checkpoint.position
-  const page = await store.readAll({ streamPrefixes, maxCount: pageSize, ...(after && { after }) })
-  const { events, atEnd, checkpoint: read = followedFrom } = page
-  const through = atEnd && isBefore(read, followedFrom) ? followedFrom : read
+/** Sweeps the log up to `from`, which was at or before its end. */
+async function sweepLog(deps: SweepDependencies, from: Position, signal: AbortSignal): Promise<void> {
+  const range = { after: deps.checkpoint.position, until: from, streamPrefixes }
   const isDue = (event: RecordedEvent) => event.stream === skippedEventsStream || mayTriggerCallback(event)
-  await sweepThrough(deps, { through, last: events.at(-1) }, () => events.filter(isDue), signal)
+  for await (const { events, through = from, atEnd } of logPages(deps.store, range)) {
+    const part = { through: atEnd ? from : through, last: events.at(-1) }
+    await sweepThrough(deps, part, () => events.filter(isDue), signal)
+    if (signal.aborted) return
+  }
 }
 
 async function sweepFollowed(deps: SweepDependencies, signal: AbortSignal): Promise<void> {

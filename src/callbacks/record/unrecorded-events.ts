@@ -11,7 +11,7 @@ export interface FollowedPart {
   /** The position up to which it was followed. */
   readonly through: Position
   /** Its last event of a transfer or decision to skip an event. */
-  readonly last: Pick<RecordedEvent, 'stream' | 'revision' | 'recordedAtMs'> | undefined
+  readonly last: Pick<RecordedEvent, 'stream' | 'revision' | 'id' | 'recordedAtMs'> | undefined
 }
 
 /** About 20 MB. The subscription records most events some milliseconds after they are followed. */
@@ -37,7 +37,7 @@ export class UnrecordedEvents {
       if (event.stream === skippedEventsStream) this.#events.set(event.id, event)
       else if (!event.stream.startsWith(streamPrefix.transfer)) continue
       else if (mayTriggerCallback(event)) this.#events.set(event.id, withoutData(event))
-      last = { stream: event.stream, revision: event.revision, recordedAtMs: event.recordedAtMs }
+      last = { stream: event.stream, revision: event.revision, id: event.id, recordedAtMs: event.recordedAtMs }
     }
     // The next part then also covers the previous one.
     const covered = this.#parts.length >= maxParts ? this.#parts.pop() : undefined

@@ -6,8 +6,6 @@ import { sealedField, UnreadableEventError, withErasedFields } from '../../event
 import { damagedType, logPages, type RecordedEvent } from '../../event-store/event-store.js'
 import { evolved, readableEvent, readEvent, skipEvents } from '../../event-store/read-event.js'
 
-const eventsPerRead = 500
-
 /**
  * Reads the withdrawals of an embedded log that can still be paid, oldest first, without the master key: personal data stays encrypted and
  * the codes of events are not checked. Only unfinished withdrawals are in memory. `currency` is that of the log, or `undefined` if it
@@ -21,8 +19,7 @@ export async function payableWithdrawals(directory: string) {
   try {
     const bound = (await log.readStream(currencyStream)).map(readableEvent)
     currency = bound.find((event) => event?.type === 'CurrencyBound')?.data.currency
-    const options = { streamPrefixes: [streamPrefix.transfer], maxCount: eventsPerRead }
-    for await (const { events } of logPages(skipEvents(log), options)) {
+    for await (const { events } of logPages(skipEvents(log), { streamPrefixes: [streamPrefix.transfer] })) {
       for (const recorded of events) {
         if (unreadable.has(recorded.stream)) continue
         try {

@@ -4,6 +4,7 @@ import { copiedStream, verifiedStream } from '../../domain/streams.js'
 import {
   type EventStore,
   endOfLog,
+  firstEventIn,
   formatPosition,
   KeyReservedError,
   logPages,
@@ -29,7 +30,6 @@ export interface CopyProgress {
   readonly end: Position
 }
 
-const pageSize = 500
 /** The number of events between two records, which is also the most that is compared again after a killed run. */
 const recordEvery = 10_000
 
@@ -68,7 +68,7 @@ export async function copyLog(options: CopyOptions) {
     throw new LogsDifferError(`the target ends after ${verified.events} events, but ${after.events} were copied`)
   }
   await verifiedRecord.keep(verified)
-  const next = await source.readAll({ maxCount: 1, ...(verified.source && { after: verified.source }) })
+  const next = await firstEventIn(source, { after: verified.source })
   return {
     /** The events in the target. This run or an earlier one has compared each with the source. */
     events: verified.events,
@@ -77,7 +77,7 @@ export async function copyLog(options: CopyOptions) {
     copied: after.events - before.events,
     verified: verified.events - verifiedBefore.events,
     /** Whether events were appended to the source after the copy reached its end. */
-    sourceHasGrown: next.events.length > 0 || !next.atEnd,
+    sourceHasGrown: next !== undefined,
   }
 }
 
@@ -105,7 +105,7 @@ async function copyRest(
   onProgress: ReadingOptions['onProgress'],
 ): Promise<EqualUpTo> {
   let reached = before
-  for await (const page of logPages(source, { maxCount: pageSize, ...(before.source && { after: before.source }) })) {
+  for await (const page of logPages(source, { after: before.source })) {
     if (signal.aborted) break
     const last = page.events.at(-1)
     if (last) {
@@ -165,7 +165,7 @@ type ReadingOptions = { readonly signal: AbortSignal; readonly onProgress: (even
 
 /** Yields the events in the global order, without system streams, to the end of the log. */
 async function* eventsAfter(store: EventStore, after: Position | undefined): AsyncGenerator<RecordedEvent> {
-  for await (const { events } of logPages(store, { maxCount: pageSize, ...(after && { after }) })) yield* events
+  for await (const { events } of logPages(store, { after })) yield* events
 }
 
 /**

@@ -5,7 +5,7 @@ import type { MerchantDirectory } from '../../commands/merchant/merchant-directo
 import type { Merchant } from '../../domain/merchant/merchant.js'
 import { streamPrefix, transferStream } from '../../domain/streams.js'
 import { decodeEvent, noKey, UnreadableEventError } from '../../event-store/event-codec.js'
-import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'
+import { type EventStore, firstEventIn, type RecordedEvent } from '../../event-store/event-store.js'
 import { lagCountedTo, projectionStatus } from '../../projections/projection-status.js'
 import { type StuckReason, stuckReasons, stuckTransfers } from '../../queries/stuck.js'
 import { listTransfers } from '../../queries/transfer-queries.js'
@@ -152,11 +152,11 @@ export async function customerKeysCheck(
   { eventStore, keyStore }: Pick<Configuration, 'eventStore' | 'keyStore'>,
 ): Promise<Check> {
   const keys = checking('customer-keys')
-  const first = await store.readAll({ streamPrefixes: [streamPrefix.transfer], maxCount: 1 })
+  const first = await firstEventIn(store, { streamPrefixes: [streamPrefix.transfer] })
   const anyOfThem = { status: undefined, kind: undefined, from: undefined, to: undefined, cursor: undefined }
   const { items } = await listTransfers(readModels, undefined, { ...anyOfThem, limit: 1 })
   const last = await Promise.all(items.map(({ _id }) => store.readStream(transferStream(_id), { maxCount: 1 })))
-  const events = [...first.events, ...last.flat()]
+  const events = [...(first ? [first] : []), ...last.flat()]
   const locked = events.find(isLocked)
   if (!locked && eventStore.engine !== 'embedded' && keyStore.engine === 'embedded')
     return keys.warning(

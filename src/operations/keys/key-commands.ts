@@ -190,11 +190,9 @@ type Reseal = { readonly type: 'Reseal'; readonly resealed: ReadonlyMap<string, 
 /** A stream with encrypted values, with its kind in the plural. */
 type SealedStream = Awaited<ReturnType<ReturnType<typeof reader>>>
 
-const pageSize = 500
-
 /** Yields every stream with encrypted values, oldest first. @throws StoreUnavailableError */
 async function* sealedStreams(store: EventStore): AsyncIterable<SealedStream> {
-  for await (const { events } of logPages(store, { streamPrefixes: Object.keys(kinds), maxCount: pageSize }))
+  for await (const { events } of logPages(store, { streamPrefixes: Object.keys(kinds) }))
     for (const { stream, revision } of events) {
       const read = revision === 0 && kinds[streamKind(stream) as StreamPrefix]
       if (read) yield await read(store, stream)

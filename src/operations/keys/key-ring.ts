@@ -27,7 +27,6 @@ import { decodeMasterKeys } from '../configuration/configuration-values.js'
 import { createFileDurably, permissionNotices } from '../files/durable-file.js'
 
 const owner = 'digest key'
-const pageSize = 100
 const context: CommandContext = { actor: 'system:keys', $correlationId: 'keys', $causationId: 'keys' }
 
 /**
@@ -132,7 +131,7 @@ async function firstKeyOf(store: EventStore, keys: MasterKeys['keys']): Promise<
 /** Returns the id of the key of the first encrypted value. It belongs to a merchant, a user or an account. */
 export async function firstKeyId(store: EventStore): Promise<string | undefined> {
   const secretPrefixes = [streamPrefix.merchant, streamPrefix.user, streamPrefix.wallet]
-  for await (const { events } of logPages(store, { streamPrefixes: secretPrefixes, maxCount: pageSize })) {
+  for await (const { events } of logPages(store, { streamPrefixes: secretPrefixes })) {
     const values = events.flatMap((recorded) => Object.values(readableEvent(recorded)?.data ?? {}))
     const ids = values.flatMap((value) => (typeof value === 'string' && keyIdOf(value)) || [])
     if (ids[0] !== undefined) return ids[0]

@@ -25,7 +25,8 @@ const passes = new WeakMap<EventStore, Pass>()
 
 /**
  * Brings a build to its limit. The builds of one process that start at about the same time share a pass: each page is read once, and each
- * event is decoded once. @throws what the build throws, StoreUnavailableError
+ * event is decoded once. Followers (subscriptions/follow.ts) share pages differently: they wait at the end of the log, and far from it they
+ * share only pages of the same streams. @throws what the build throws, StoreUnavailableError
  */
 export async function passThroughLog(store: EventStore, build: Build): Promise<void> {
   if (build.hasReachedLimit) return

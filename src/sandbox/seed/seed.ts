@@ -11,7 +11,7 @@ import type { AttemptOutcome } from '../../domain/callback.js'
 import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import { defaultSettings } from '../../domain/merchant/merchant-settings.js'
 import { streamPrefix, transferStream } from '../../domain/streams.js'
-import type { EventStore } from '../../event-store/event-store.js'
+import { type EventStore, firstEventIn } from '../../event-store/event-store.js'
 import { addMs, type Clock, minuteMs } from '../../kernel/time.js'
 import type { SecretBox } from '../../security/secret-box.js'
 import { sandboxActor } from '../sandbox.js'
@@ -44,8 +44,7 @@ export const seedNotice = `two made-up merchants (${names.join(', ')}) have an h
 
 /** Returns whether the log has no transfers yet. @throws StoreUnavailableError */
 export async function isWithoutTransfers(store: EventStore): Promise<boolean> {
-  const { events } = await store.readAll({ streamPrefixes: [streamPrefix.transfer], maxCount: 1 })
-  return events.length === 0
+  return (await firstEventIn(store, { streamPrefixes: [streamPrefix.transfer] })) === undefined
 }
 
 /**

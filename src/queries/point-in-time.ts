@@ -1,5 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
-import { streamPrefixes as allPrefixes } from '../domain/streams.js'
 import {
   comparePositions,
   type EventStore,
@@ -10,37 +8,6 @@ import {
 import { foldEvent } from '../event-store/read-event.js'
 import type { Decider } from '../kernel/rules.js'
 import { parseTime } from '../kernel/time.js'
-
-const pageSize = 500
-
-export type LogStore = Pick<EventStore, 'readAll'>
-
-interface LogRange {
-  /** Exclusive; defaults to the start of the log. */
-  readonly after?: Position | undefined
-  /** Inclusive; defaults to the end of the log. */
-  readonly until?: Position | undefined
-  /** Defaults to the service's streams. */
-  readonly streamPrefixes?: readonly string[]
-}
-
-/**
- * Yields a range of the log page by page, each with the last examined position, which is `undefined` on an empty log. Other work of the
- * thread runs between the pages. @throws StoreUnavailableError
- */
-export async function* walkLog(store: LogStore, { after, until, streamPrefixes = allPrefixes }: LogRange) {
-  let at = after
-  while (!until || !at || comparePositions(at, until) < 0) {
-    const page = await store.readAll({ streamPrefixes, maxCount: pageSize, ...(at && { after: at }) })
-    at = page.checkpoint ?? at
-    const isPast = until !== undefined && at !== undefined && comparePositions(at, until) > 0
-    if (isPast) at = until
-    const events = isPast ? page.events.filter(({ position }) => comparePositions(position, until) <= 0) : page.events
-    yield { events, at }
-    if (page.atEnd) return
-    await setImmediate()
-  }
-}
 
 /** A position in the log, or a time at which events were recorded, which is as accurate as the clock of the log. */
 export type PointInTime = { readonly position: Position } | { readonly recordedMs: number }
