@@ -23,12 +23,12 @@ const triggers: { readonly [Type in TransferEvent['type']]: Trigger } = {
 }
 
 /**
- * Returns false for an event of a transfer that certainly triggers no callback, by its type, or for a creation by `told`. By the current
+ * Returns false for an event of a transfer that certainly triggers no callback, by its type, or for a creation by `callbackOnCreate`. By the current
  * settings instead, a merchant that enables callbacks for creations would receive old ones. An event of an unknown type may trigger one.
  */
 export function mayTriggerCallback({ type, data }: Pick<RecordedEvent, 'type' | 'data'>): boolean {
   const trigger = Object.hasOwn(triggers, type) ? triggers[type as TransferEvent['type']] : 'status-change'
-  return trigger === 'as-recorded' ? data.told === true : trigger === 'status-change'
+  return trigger === 'as-recorded' ? data.callbackOnCreate === true : trigger === 'status-change'
 }
 
 /** Returns whether the event is a creation that triggers no callback. */

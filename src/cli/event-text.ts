@@ -11,7 +11,17 @@ interface EventToShow {
 
 /** Ids and flags for programs, which `--json` and `events show` print. */
 const technical: ReadonlySet<string> = new Set([
-  ...['trackingId', 'merchantId', 'kind', 'referenceId', 'at', 'told', 'hashId', 'webhookId', 'transferRevision'],
+  ...[
+    'trackingId',
+    'merchantId',
+    'kind',
+    'referenceId',
+    'at',
+    'callbackOnCreate',
+    'hashId',
+    'webhookId',
+    'transferRevision',
+  ],
 ])
 /** The fields that say what an event changed, in which no and none are values. */
 const changing: ReadonlySet<string> = new Set(['changes', 'approvalAboveMinor'])

@@ -8,7 +8,7 @@ import { merchantApi } from './merchant-api/creates.js'
 import { paymentPageRoutes } from './payment-page/payment-page-routes.js'
 import { receiptFiles } from './receipt-files.js'
 import { checkingIntervalMs, connections, knownCallers, TrustedProxies } from './server/connections.js'
-import { answerClientError, answerFailure, failing } from './server/error-handler.js'
+import { failing, sendClientError, sendFailure } from './server/error-handler.js'
 import { metrics } from './server/http-metrics.js'
 import { tracing } from './server/http-tracing.js'
 import { jsonBodies } from './server/json-body.js'
@@ -41,8 +41,8 @@ export async function buildApp(services: HttpServices): Promise<FastifyInstance>
     return503OnClosing: false,
     genReqId,
     requestIdHeader: false,
-    clientErrorHandler: answerClientError,
-    frameworkErrors: (error, request, reply) => answerFailure(app, error, request, reply),
+    clientErrorHandler: sendClientError,
+    frameworkErrors: (error, request, reply) => sendFailure(app, error, request, reply),
   })
   app.decorate('services', services)
   setSchemaCompilers(app)

@@ -7,7 +7,7 @@ import { RequestError } from './refusals.js'
 import type { HttpServices } from './services.js'
 
 /** Sends a test event. If it is delivered, the callbacks that wait after a failed attempt are sent again. @throws RequestError */
-export async function testedEndpoint(
+export async function sendTestEvent(
   { testEndpoint, callbacks, readModels, directory, clock }: HttpServices,
   merchantId: string,
   context: CommandContext,
@@ -25,7 +25,7 @@ export async function testedEndpoint(
 }
 
 /** One request requeues at most this many callbacks; another one requeues the rest. */
-const maxTakenUp = 1_000
+const maxPerRequest = 1_000
 
 type Wanted =
   | { readonly callbacks: readonly NamedCallback[] }
@@ -33,7 +33,7 @@ type Wanted =
   | { readonly merchantId: string; readonly parkedSince: string }
 
 /** Requeues callbacks. `more`: there may be further callbacks beyond the limit of one request. @throws RequestError */
-export async function takeUp(
+export async function requeueCallbacks(
   { callbacks: commands, readers, directory }: HttpServices,
   wanted: Wanted,
   { reader, ...who }: Pick<ResendRequest, 'sees' | 'by' | 'takeReplays'> & { readonly reader: ReadBy },
@@ -42,7 +42,7 @@ export async function takeUp(
   const { callbacks, more } =
     'callbacks' in wanted
       ? { callbacks: wanted.callbacks.map(storedCallback), more: false }
-      : await readers.page(reader, 'parkedSince', wanted.merchantId, wanted.parkedSince, maxTakenUp)
+      : await readers.page(reader, 'parkedSince', wanted.merchantId, wanted.parkedSince, maxPerRequest)
   const isSandbox = (id: string) => directory.byId(id)?.settings.sandbox === true
   const result = await resendCallbacks(commands, { callbacks, isSandbox, ...who }, context)
   if (result.accepted) return { requeued: result.requeued, more }

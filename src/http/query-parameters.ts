@@ -8,7 +8,7 @@ export const maxLimit = 100
 export const defaultLimit = 50
 
 /** @throws RequestError if it is not a trackingId */
-export function streamId(trackingId: string): string {
+export function storedTrackingId(trackingId: string): string {
   const stored = storedUuid(trackingId)
   if (!isStoredUuid(stored)) throw new RequestError('unknown-transfer')
   return stored

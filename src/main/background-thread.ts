@@ -10,7 +10,7 @@ import type { ThreadData } from './thread.js'
 const firstRestartMs = 500
 const maxRestartMs = 30_000
 /** After this time without a crash, the crash count restarts at zero. */
-const wellAfterMs = 60_000
+const stableAfterMs = 60_000
 const maxCrashes = 10
 /** After this time without a heartbeat, the thread is reported as not ready. */
 const silenceMs = 10_000
@@ -74,7 +74,7 @@ export function startBackgroundThread({ role, data, logger, onGivenUp }: Backgro
         if (failure) logger.error({ err: failure }, `${thread} failed while it was being stopped`)
         return
       }
-      crashes = performance.now() - startedAtMs > wellAfterMs ? 1 : crashes + 1
+      crashes = performance.now() - startedAtMs > stableAfterMs ? 1 : crashes + 1
       problem = `${thread} died and is being restarted`
       logger.error({ err: failure, crashes }, problem)
       if (crashes >= maxCrashes) {

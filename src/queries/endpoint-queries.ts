@@ -20,8 +20,8 @@ export async function failingSinceOf({ callbacks, readModels }: Sources, merchan
     callbacks.endpointState(merchantId),
     attemptsOf(readModels, merchantId),
   ])
-  const isSeenWell = seen?.attempts.at(-1)?.failure === null
-  return { failingSince: isSeenWell ? null : (recorded ?? seen?.failingSince ?? null), seen }
+  const hasRecovered = seen?.attempts.at(-1)?.failure === null
+  return { failingSince: hasRecovered ? null : (recorded ?? seen?.failingSince ?? null), seen }
 }
 
 /**

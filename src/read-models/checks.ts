@@ -17,14 +17,14 @@ import type {
  * piece of SQL.
  */
 
-const IN_VALUES_MAX = 4096
-const FIELD_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
-const FIELD_NAME_LENGTH_MAX = 120
-const COLLECTION_NAME = /^[A-Za-z][A-Za-z0-9_.@-]{0,63}$/
+const maxInValues = 4096
+const fieldNamePattern = /^[A-Za-z_][A-Za-z0-9_]*$/
+const maxFieldNameLength = 120
+const collectionNamePattern = /^[A-Za-z][A-Za-z0-9_.@-]{0,63}$/
 /** MongoDB's limits, or smaller ones that are sufficient. */
-const OPERATIONS_MAX = 10_000
-const DOCUMENT_DEPTH_MAX = 100
-const ID_LENGTH_MAX = 1024
+const maxOperations = 10_000
+const maxDocumentDepth = 100
+const maxIdLength = 1024
 
 type Types = Declaration['fields']
 
@@ -33,11 +33,11 @@ function refusal(reason: string): TypeError {
 }
 
 export function checkCollectionName(name: string): void {
-  if (!COLLECTION_NAME.test(name)) throw refusal(`${JSON.stringify(name)} is not a collection name`)
+  if (!collectionNamePattern.test(name)) throw refusal(`${JSON.stringify(name)} is not a collection name`)
 }
 
 function checkField(name: string): void {
-  if (name.length > FIELD_NAME_LENGTH_MAX || !FIELD_NAME.test(name) || name === '__proto__')
+  if (name.length > maxFieldNameLength || !fieldNamePattern.test(name) || name === '__proto__')
     throw refusal(`${JSON.stringify(name)} is not a field name that can be indexed`)
 }
 
@@ -99,8 +99,8 @@ function checkOperand(field: string, operator: string, operand: unknown, types: 
     if (typeof operand !== 'boolean') throw refusal(`$exists on "${field}" takes a boolean, not ${kindOf(operand)}`)
   } else if (operator === '$in') {
     if (!Array.isArray(operand)) throw refusal(`$in on "${field}" takes an array, not ${kindOf(operand)}`)
-    if (operand.length > IN_VALUES_MAX)
-      throw refusal(`$in on "${field}" has ${operand.length} values, more than ${IN_VALUES_MAX}`)
+    if (operand.length > maxInValues)
+      throw refusal(`$in on "${field}" has ${operand.length} values, more than ${maxInValues}`)
     for (const value of operand) checkScalar(field, value)
   } else throw refusal(`operator ${operator} on "${field}" is not supported`)
 }
@@ -144,7 +144,7 @@ export function checkDocuments(documents: readonly Document[]): void {
 }
 
 function checkCount(operations: number): void {
-  if (operations > OPERATIONS_MAX) throw refusal(`a bulk of ${operations} operations, more than ${OPERATIONS_MAX}`)
+  if (operations > maxOperations) throw refusal(`a bulk of ${operations} operations, more than ${maxOperations}`)
 }
 
 function checkDocument(document: Document): void {
@@ -161,14 +161,14 @@ function checkGuard(filter: WriteFilter, types: Types): void {
 }
 
 function checkId(id: unknown): void {
-  if (typeof id !== 'string' || id.length === 0 || id.length > ID_LENGTH_MAX)
-    throw refusal(`the filter of a write and every document name _id, a string of 1 to ${ID_LENGTH_MAX}`)
+  if (typeof id !== 'string' || id.length === 0 || id.length > maxIdLength)
+    throw refusal(`the filter of a write and every document name _id, a string of 1 to ${maxIdLength}`)
 }
 
 /** Rejects everything that a store would change silently. @throws TypeError unless the whole value is JSON */
 function checkJson(value: unknown, name: string, depth: number): void {
   if (typeof value === 'number' ? Number.isFinite(value) : isScalar(value)) return
-  if (depth > DOCUMENT_DEPTH_MAX) throw refusal(`"${name}" is nested too deeply`)
+  if (depth > maxDocumentDepth) throw refusal(`"${name}" is nested too deeply`)
   if (Array.isArray(value)) for (const element of value) checkJson(element, name, depth + 1)
   else if (isPlainObject(value)) {
     for (const field in value) {

@@ -72,7 +72,7 @@ export interface FundsOf<Amount> {
   readonly receivedMinor: Amount
   readonly returns: readonly { readonly amountMinor: Amount; readonly receiptUrl: string }[]
   readonly resolvedMinor: Amount
-  readonly vouchedMinor: Amount
+  readonly assumedMinor: Amount
 }
 
 /** The domain's `Payout`; a document has numbers. */

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
-const HOLDER = /^(.+)\/(\d+)\/[^/]+$/
+const holderPattern = /^(.+)\/(\d+)\/[^/]+$/
 
 /** Returns the id of this process among all that use the same stores, as `host/pid`. */
 export function ownNodeId(): string {
@@ -16,13 +16,13 @@ export function newHolderId(): string {
 
 /** Returns the process of a holder in the form of {@link ownNodeId}. */
 export function nodeOfHolder(holder: string): string {
-  const [, host, pid] = HOLDER.exec(holder) ?? []
+  const [, host, pid] = holderPattern.exec(holder) ?? []
   return host === undefined ? holder : `${host}/${pid}`
 }
 
 /** Returns true only if the holder ran where process ids have the same meaning as here, and its process is gone. */
 export function isDeadHolder(holder: string): boolean {
-  const [, host, pid] = HOLDER.exec(holder) ?? []
+  const [, host, pid] = holderPattern.exec(holder) ?? []
   if (host === undefined || host !== hostId()) return false
   try {
     process.kill(Number(pid), 0)

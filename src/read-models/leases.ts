@@ -11,14 +11,14 @@ import {
 } from './read-models.js'
 
 const collection = 'leases'
-const LEASE_MS = 5_000
+const leaseMs = 5_000
 /** The holder stops before others can start, so that its work has the difference to end. */
-const HELD_MS = 4_000
-const HEARTBEAT_MS = 1_500
-const HEARTBEAT_RETRY_MS = 250
+const heldMs = 4_000
+const heartbeatMs = 1_500
+const heartbeatRetryMs = 250
 /** The time until a waiting process notices a release or a dead holder. */
-const POLL_MS = 200
-const BACK_OFF_MAX_MS = 5_000
+const pollMs = 200
+const maxBackOffMs = 5_000
 
 export interface Lease {
   /** Increases with each holder, even if the `leases` collection is lost. It guards writes, because a former holder has a smaller one. */
@@ -68,8 +68,8 @@ export async function listLeases(readModels: ReadModels) {
  * Resolves when `run` returns without a loss, or when `signal` aborts and `run` has ended; the lease is kept until then and released
  * immediately after. Rejects with the error that `run` throws while the lease is held.
  *
- * No wall clock is involved: a process takes over a lease whose document has not changed for LEASE_MS on its own monotonic clock. The holder
- * counts HELD_MS from before the start of its last successful heartbeat, which is earlier. A holder whose process on this host is gone is
+ * No wall clock is involved: a process takes over a lease whose document has not changed for leaseMs on its own monotonic clock. The holder
+ * counts heldMs from before the start of its last successful heartbeat, which is earlier. A holder whose process on this host is gone is
  * replaced immediately.
  */
 export async function runWithLease(
@@ -102,17 +102,17 @@ interface Acquired {
 }
 
 async function waitForLease(attempt: LeaseAttempt, clock: LeaseClock, signal: AbortSignal) {
-  let backOffMs = POLL_MS
+  let backOffMs = pollMs
   while (!signal.aborted) {
-    let delayMs = POLL_MS
+    let delayMs = pollMs
     try {
       const acquired = await attempt.acquire()
       if (acquired !== undefined) return acquired
-      backOffMs = POLL_MS
+      backOffMs = pollMs
     } catch (error) {
       if (!(error instanceof ReadModelsUnavailableError)) throw error
       delayMs = backOffMs
-      backOffMs = Math.min(backOffMs * 2, BACK_OFF_MAX_MS)
+      backOffMs = Math.min(backOffMs * 2, maxBackOffMs)
     }
     await sleep(clock, delayMs, signal)
   }
@@ -176,7 +176,7 @@ class LeaseAttempt {
       this.#sighting = { token: found.token, renewals: found.renewals, sinceMs: nowMs }
       return isDeadHolder(found.holder)
     }
-    return nowMs - seen.sinceMs >= LEASE_MS || isDeadHolder(found.holder)
+    return nowMs - seen.sinceMs >= leaseMs || isDeadHolder(found.holder)
   }
 
   async #update(filter: WriteFilter, update: Update): Promise<boolean> {
@@ -213,7 +213,7 @@ class HeldLease implements Lease {
     setMaxListeners(0, this.signal)
     if (outer.aborted) this.#stopWork()
     else outer.addEventListener('abort', this.#stopWork)
-    this.#holdUntil(acquired.sinceMs + HELD_MS)
+    this.#holdUntil(acquired.sinceMs + heldMs)
     this.#heartbeat = this.#beat(acquired.sinceMs)
   }
 
@@ -226,18 +226,18 @@ class HeldLease implements Lease {
   }
 
   async #beat(sinceMs: number): Promise<void> {
-    let nextMs = sinceMs + HEARTBEAT_MS
+    let nextMs = sinceMs + heartbeatMs
     for (;;) {
       await sleep(this.clock, nextMs - this.clock.monotonicMs(), this.#ended.signal)
       if (this.#ended.signal.aborted) return
       const beganMs = this.clock.monotonicMs()
-      nextMs = beganMs + HEARTBEAT_MS
+      nextMs = beganMs + heartbeatMs
       try {
         if (!(await this.attempt.renew(this.token))) this.#lose()
-        else if (!this.#ended.signal.aborted) this.#holdUntil(beganMs + HELD_MS)
+        else if (!this.#ended.signal.aborted) this.#holdUntil(beganMs + heldMs)
       } catch (error) {
         if (!(error instanceof ReadModelsUnavailableError)) this.#lose()
-        nextMs = this.clock.monotonicMs() + HEARTBEAT_RETRY_MS
+        nextMs = this.clock.monotonicMs() + heartbeatRetryMs
       }
     }
   }

@@ -118,7 +118,7 @@ function fundsWith<From, To>(funds: FundsOf<From>, convert: (amount: From) => To
     receivedMinor: convert(funds.receivedMinor),
     returns: funds.returns.map(({ amountMinor, receiptUrl }) => ({ amountMinor: convert(amountMinor), receiptUrl })),
     resolvedMinor: convert(funds.resolvedMinor),
-    vouchedMinor: convert(funds.vouchedMinor),
+    assumedMinor: convert(funds.assumedMinor),
   }
 }
 

@@ -73,7 +73,7 @@ export class ScenarioPlayer {
   confirmSoon(confirmUrl: string): void {
     const link = confirmUrl.slice(confirmUrl.lastIndexOf('/') + 1)
     void this.#pause(confirmAfterMs)
-      .then(() => this.deps.payments.confirmDevice(link, contextOf('customer', link.split('.')[0]!)))
+      .then(() => this.deps.payments.confirmDevice(link, scenarioContext('customer', link.split('.')[0]!)))
       .catch((err) => this.#stopping.signal.aborted || this.deps.logger.warn({ err }, 'a device was not confirmed'))
   }
 
@@ -111,7 +111,7 @@ export class ScenarioPlayer {
   async #take(step: ScenarioStep, transfer: Transfer, wallet: WalletBehaviour): Promise<string | undefined> {
     const { transfers } = this.deps
     const { trackingId, amountMinor } = transfer
-    const context = contextOf(actor, trackingId)
+    const context = scenarioContext(actor, trackingId)
     switch (step.type) {
       case 'Pay':
         return this.#pay(transfer, wallet)
@@ -132,7 +132,7 @@ export class ScenarioPlayer {
     for (;;) {
       const leftMs = transfer.kind === 'deposit' ? Date.parse(transfer.expiresAt) - Date.parse(clock()) : 0
       await this.#pause(Math.max(leftMs, shortPauseMs))
-      const result = await transfers.expire(trackingId, contextOf(actor, trackingId))
+      const result = await transfers.expire(trackingId, scenarioContext(actor, trackingId))
       // A payment in progress delays the end.
       if (!result.accepted || result.transfer.status !== 'Pending') return ruleOf(result)
     }
@@ -150,7 +150,7 @@ export class ScenarioPlayer {
   async #payFromWallet({ trackingId, merchantId, channel }: Deposit): Promise<string | undefined> {
     const { payments } = this.deps
     const step = { trackingId, merchantId, channel }
-    const context = contextOf('customer', trackingId)
+    const context = scenarioContext('customer', trackingId)
     const login = await payments.logIn({ ...step, ...testCustomer }, context)
     if (!login.ok) return login.reason
     const verified = await payments.verifyCode({ ...step, token: login.token, code: testCustomer.code }, context)
@@ -167,7 +167,7 @@ export class ScenarioPlayer {
   /** Settles a deposit that is paid without a wallet, as an operator does who sees what the wallet would have done. */
   async #settle({ trackingId, amountMinor }: Deposit, wallet: WalletBehaviour): Promise<string | undefined> {
     const settle = async (action: Action) =>
-      ruleOf(await this.deps.transfers.act(trackingId, action, contextOf(actor, trackingId)))
+      ruleOf(await this.deps.transfers.act(trackingId, action, scenarioContext(actor, trackingId)))
     switch (wallet) {
       case 'declines':
         return undefined
@@ -189,6 +189,6 @@ function ruleOf(result: Awaited<ReturnType<TransferCommands['act']>>): string | 
   return result.accepted ? undefined : result.refusal.rule
 }
 
-function contextOf(by: string, trackingId: string): CommandContext {
+function scenarioContext(by: string, trackingId: string): CommandContext {
   return { actor: by, $correlationId: trackingId, $causationId: trackingId }
 }

@@ -69,7 +69,7 @@ export function inSpanOf<Result>(
   start: () => SpanStart,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const parent = tracer && caused ? contextOf(caused) : undefined
+  const parent = tracer && caused ? traceContextOf(caused) : undefined
   return tracer && parent ? tracer.inSpan(start(), parent, work) : work()
 }
 
@@ -84,7 +84,7 @@ export async function inSpanOfEach(
   await work()
   const endedMs = nowMs()
   for (const event of events) {
-    const parent = contextOf(event)
+    const parent = traceContextOf(event)
     if (parent) tracer.record(start(event), parent, startedMs, endedMs)
   }
 }
@@ -96,7 +96,7 @@ export function annotate(attributes: () => Attributes): void {
 const hex = { trace: /^[0-9a-f]{32}$/, span: /^[0-9a-f]{16}$/ }
 
 /** Returns the span in the event's metadata, under the names of EventStoreDB's own clients, or `undefined` if it was not traced. */
-function contextOf({ metadata: { $traceId, $spanId } }: Pick<Caused, 'metadata'>): TraceContext | undefined {
+function traceContextOf({ metadata: { $traceId, $spanId } }: Pick<Caused, 'metadata'>): TraceContext | undefined {
   if (typeof $traceId !== 'string' || typeof $spanId !== 'string') return undefined
   return hex.trace.test($traceId) && hex.span.test($spanId) ? { traceId: $traceId, spanId: $spanId } : undefined
 }

@@ -141,7 +141,7 @@ async function shows(t: Test, directory: string): Promise<void> {
     t.match(ready.details, [/payouts are stopped/, /The log is not sealed/])
     const auditor = await signInAs(service, 'auditor')
     const page = (await auditor.get('/audit/integrity')).json()
-    t.match(page, { payoutsStopped: { findings: [{ kind: 'checkpoint' }] }, troubles: [/The log is not sealed/] })
+    t.match(page, { payoutsStopped: { findings: [{ kind: 'checkpoint' }] }, problems: [/The log is not sealed/] })
     t.match((await auditor.get('/payouts')).json(), { stopped: true })
   } finally {
     await service.stop()

@@ -30,7 +30,7 @@ async function shown(metric: string, label = ''): Promise<string | undefined> {
 }
 
 function save(status: Partial<IntegrityStatus>): Promise<void> {
-  const nothing = { note: null, signedAt: null, verifierKey: null, witnesses: [], verifications: [], troubles: [] }
+  const nothing = { note: null, signedAt: null, verifierKey: null, witnesses: [], verifications: [], problems: [] }
   return saveIntegrityStatus(readModels, { ...nothing, ...status })
 }
 

@@ -55,7 +55,7 @@ t.test(
         logger: pino({ level: 'silent' }),
       })
       t.same(await publisher.publish({ note, size }), { note, findings: [] })
-      t.match(publisher.troubles(), [
+      t.match(publisher.problems(), [
         /responded with more than 65536 bytes/,
         /more than 65536 bytes|is not a file of a tree/,
       ])

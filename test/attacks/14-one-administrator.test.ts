@@ -56,7 +56,7 @@ async function create(admin: SignedIn, role: Role, merchantIds?: string[]) {
 }
 
 /** Signs in with an initial password and chooses another one. Returns `undefined` if the sign-in is rejected. */
-async function takeUp({ app }: Running, { email, first }: { readonly email: string; readonly first: string }) {
+async function resendWanted({ app }: Running, { email, first }: { readonly email: string; readonly first: string }) {
   if ((await postSession(app, { email, password: first })).statusCode !== 200) return undefined
   const session = await signIn(app, { email, password: first })
   const changed = await session.put('/session/password', { current: first, next: password })
@@ -72,17 +72,17 @@ t.test('one administrator cannot pay a withdrawal with users that they create', 
   const running = await service(t)
   const { id, alice, app, users } = running
   const trackingId = await withdrawal(running)
-  const operator = (await takeUp(running, await create(alice, 'operator', [id])))!
+  const operator = (await resendWanted(running, await create(alice, 'operator', [id])))!
   t.ok(operator, 'an operator alone pays nothing above the threshold')
   t.equal((await operator.post(`/transfers/${trackingId}/claim`, { revision: 0 })).statusCode, 200)
   t.equal((await operator.post(`/transfers/${trackingId}/complete`, { revision: 1 })).json().error.code, 40924)
 
   const approver = await create(alice, 'approver', [id])
   t.strictSame(approver.heldBy, ['The administrator'])
-  t.equal(await takeUp(running, approver), undefined, 'the approver cannot sign in')
+  t.equal(await resendWanted(running, approver), undefined, 'the approver cannot sign in')
   t.match((await act(alice, approver.userId, 'confirm')).json().error, secondAdministratorNeeded)
   const accomplice = await create(alice, 'administrator')
-  t.equal(await takeUp(running, accomplice), undefined, 'nor can another administrator that they create')
+  t.equal(await resendWanted(running, accomplice), undefined, 'nor can another administrator that they create')
   t.match((await act(alice, accomplice.userId, 'confirm')).json().error, secondAdministratorNeeded)
   t.equal(
     (await alice.post(`/users/${alice.userId}/disable`)).json().error.code,
@@ -93,7 +93,7 @@ t.test('one administrator cannot pay a withdrawal with users that they create', 
   const bob = await signInAs(running, 'administrator')
   const confirmed = await act(bob, approver.userId, 'confirm')
   t.match(confirmed.json(), { userId: approver.userId, heldBy: [] })
-  const approving = (await takeUp(running, approver))!
+  const approving = (await resendWanted(running, approver))!
   t.equal((await approving.post(`/transfers/${trackingId}/approve`, { revision: 1 })).statusCode, 200)
   t.equal((await operator.post(`/transfers/${trackingId}/complete`, { revision: 2 })).statusCode, 200)
   const history = (await users.history(approver.userId)).map(({ event }) => event.type)
@@ -110,7 +110,7 @@ t.test('every other way to the access of an approver is held, too', async (t) =>
   const made = async (role: Role, merchantIds?: string[]) => {
     const created = await create(bob, role, merchantIds)
     await act(alice, created.userId, 'confirm')
-    return { ...created, session: (await takeUp(running, created))! }
+    return { ...created, session: (await resendWanted(running, created))! }
   }
   const heldAfter = async (response: ReturnType<SignedIn['post']>) => {
     const body = (await response).json()

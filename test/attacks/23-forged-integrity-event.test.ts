@@ -132,7 +132,7 @@ t.test(
     const { store, clock, readModels, details } = await service(t)
     const finding = { kind: 'tree', place: 'tile/0/000', leafIndex: null, problem: 'The file is missing.' } as const
     const verification = { occasion: 'asked', startedAt: at, finishedAt: at, verified: 1, treeSize: 1 } as const
-    const status = { note: null, signedAt: null, verifierKey: null, witnesses: [], troubles: [] }
+    const status = { note: null, signedAt: null, verifierKey: null, witnesses: [], problems: [] }
     await saveIntegrityStatus(readModels, { ...status, verifications: [{ ...verification, findings: [finding] }] })
     const commands = new IntegrityCommands(store, clock)
     await commands.report([finding], 1, context)

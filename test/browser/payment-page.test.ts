@@ -39,7 +39,7 @@ else {
     const messages: string[] = []
     for (const email of [unknown, customer.email]) {
       await signInToWallet(page, { email, password: '000000' })
-      await until(page, "document.querySelector('form:has(#password:focus) .trouble')?.textContent")
+      await until(page, "document.querySelector('form:has(#password:focus) .problem')?.textContent")
       messages.push(await page.getByRole('alert').innerText())
     }
     t.match(messages[0], /is wrong/)
@@ -207,10 +207,10 @@ else {
     const { page } = await open((await deposit()).url)
     await page.context().setOffline(true)
     await signInToWallet(page)
-    const trouble = page.getByRole('alert').filter({ hasText: 'No connection' })
-    await trouble.waitFor()
+    const problem = page.getByRole('alert').filter({ hasText: 'No connection' })
+    await problem.waitFor()
     await page.context().setOffline(false)
-    await trouble.waitFor({ state: 'detached' })
+    await problem.waitFor({ state: 'detached' })
     t.equal(await page.getByLabel('Email').inputValue(), customer.email, 'nothing typed is lost')
   })
 

@@ -29,10 +29,10 @@ t.test('an event after the creation may trigger a callback exactly if it can cha
 t.test('a creation triggers a callback as it was recorded', async (t) => {
   for (const each of stored) {
     if (!each.type.endsWith('Created')) continue
-    for (const told of [true, false]) {
-      const event = { ...each, data: { ...each.data, told } }
-      t.equal(mayTriggerCallback(event), told, each.type)
-      t.equal(triggersCallback(event, initialState, pending[0]!), told, each.type)
+    for (const callbackOnCreate of [true, false]) {
+      const event = { ...each, data: { ...each.data, callbackOnCreate } }
+      t.equal(mayTriggerCallback(event), callbackOnCreate, each.type)
+      t.equal(triggersCallback(event, initialState, pending[0]!), callbackOnCreate, each.type)
     }
   }
 })

@@ -15,7 +15,7 @@ t.test('needs every event but creations without a callback and deliveries that i
   memory.keep('known', { ...emptyStream(callbackDecider), revision: 3, causes: new Map() })
   const delivered = (trackingId: string, revision: number) =>
     event(callbackStream(trackingId), revision, 'CallbackDelivered')
-  const created = (type: string, told: unknown) => event(transferStream('t'), 0, type, { told })
+  const created = (type: string, callbackOnCreate: unknown) => event(transferStream('t'), 0, type, { callbackOnCreate })
   for (const [isNeeded, each] of [
     [false, created('DepositCreated', false)],
     [false, created('WithdrawalCreated', false)],

@@ -199,7 +199,7 @@ export async function openWorld(t: Teardown, options: WorldOptions = {}): Promis
           merchantId,
           referenceId: randomUUID(),
           amountMinor,
-          told: directory.byId(merchantId)!.settings.callbackOnCreate,
+          callbackOnCreate: directory.byId(merchantId)!.settings.callbackOnCreate,
         },
         context,
       )

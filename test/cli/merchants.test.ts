@@ -2,7 +2,7 @@ import t from 'tap'
 import { temporaryDirectory } from '../support/processes.js'
 import { cliItems, cliJson, runCli } from './in-process.js'
 
-interface MerchantAnswer {
+interface MerchantResponse {
   readonly id: string
   readonly changed: boolean
   readonly [field: string]: unknown
@@ -27,7 +27,7 @@ t.test('create prints only the credentials and warns about a live merchant witho
 
 t.test('stores the given settings, and loopback for a sandbox merchant without an address', async (t) => {
   const directory = temporaryDirectory(t)
-  const { id } = await cliJson<MerchantAnswer>(
+  const { id } = await cliJson<MerchantResponse>(
     directory,
     ...['merchants', 'create', '--sandbox', '--name', 'Try', '--callback-url', 'http://127.0.0.1:9/cb'],
     ...['--rate-limit', '7', '--auto-cancel-mismatch', '--mismatch-tolerance', '0.50', '--min-amount', '2.00'],
@@ -47,13 +47,13 @@ t.test('stores the given settings, and loopback for a sandbox merchant without a
     requireNativeHash: false,
     suspended: false,
   })
-  t.equal((await cliItems<MerchantAnswer>(directory, 'merchants', 'list')).length, 1)
+  t.equal((await cliItems<MerchantResponse>(directory, 'merchants', 'list')).length, 1)
 })
 
 t.test('set changes the named settings, resets them with --no-…, and reports an unchanged merchant', async (t) => {
   const directory = temporaryDirectory(t)
-  const { id } = await cliJson<MerchantAnswer>(directory, 'merchants', 'create', ...live, '--allow-ip', '192.0.2.1')
-  const set = (...options: string[]) => cliJson<MerchantAnswer>(directory, 'merchants', 'set', id, ...options)
+  const { id } = await cliJson<MerchantResponse>(directory, 'merchants', 'create', ...live, '--allow-ip', '192.0.2.1')
+  const set = (...options: string[]) => cliJson<MerchantResponse>(directory, 'merchants', 'set', id, ...options)
   t.match(await set('--allow-ip', '10.0.0.0/8', '--allow-ip', '2001:db8::/32', '--require-native-hash'), {
     changed: true,
     allowIps: ['10.0.0.0/8', '2001:db8::/32'],
@@ -72,7 +72,7 @@ t.test('set changes the named settings, resets them with --no-…, and reports a
 
 t.test('reads amounts as people type them, and rejects those that could be two', async (t) => {
   const directory = temporaryDirectory(t)
-  const { id } = await cliJson<MerchantAnswer>(directory, 'merchants', 'create', ...live, '--allow-ip', '192.0.2.1')
+  const { id } = await cliJson<MerchantResponse>(directory, 'merchants', 'create', ...live, '--allow-ip', '192.0.2.1')
   const set = (amount: string) => runCli(directory, ['merchants', 'set', id, '--max-amount', amount])
   const typed = {
     '1 234.50': 1234.5,
@@ -95,7 +95,7 @@ t.test('reads amounts as people type them, and rejects those that could be two',
 
 t.test('set shows the previous and the new values', async (t) => {
   const directory = temporaryDirectory(t)
-  const { id } = await cliJson<MerchantAnswer>(directory, 'merchants', 'create', ...live, '--allow-ip', '192.0.2.1')
+  const { id } = await cliJson<MerchantResponse>(directory, 'merchants', 'create', ...live, '--allow-ip', '192.0.2.1')
   const set = (...options: string[]) => runCli(directory, ['merchants', 'set', id, ...options])
   const changed = await set('--allow-ip', '10.0.0.0/8', '--min-amount', '2.50', '--name', 'Shop')
   t.same([changed.status, changed.stderr], [0, ''])
@@ -108,7 +108,7 @@ t.test(
   async (t) => {
     const directory = temporaryDirectory(t)
     const created = async (...options: string[]) => {
-      const { id } = await cliJson<MerchantAnswer>(directory, 'merchants', 'create', ...live, ...options)
+      const { id } = await cliJson<MerchantResponse>(directory, 'merchants', 'create', ...live, ...options)
       return cliJson<{ id: string; requireSignature: string }>(directory, 'merchants', 'show', id)
     }
     const { id, requireSignature } = await created()
@@ -126,7 +126,7 @@ t.test(
 
 t.test('stores instructions line by line, and only for manual payment methods of the catalogue', async (t) => {
   const directory = temporaryDirectory(t)
-  const { id } = await cliJson<MerchantAnswer>(directory, 'merchants', 'create', ...live)
+  const { id } = await cliJson<MerchantResponse>(directory, 'merchants', 'create', ...live)
   const set = (...options: string[]) => runCli(directory, ['merchants', 'set', id, ...options])
   t.equal((await set('--instructions', '2=To DE89 3704, \\nwith the reference')).status, 0)
   t.match(await cliJson(directory, 'merchants', 'show', id), {
@@ -154,7 +154,7 @@ t.test('rejects a forbidden callback URL of a live merchant and of one that goes
     t.same([status, stdout], [2, ''], url)
   }
   const sandbox = ['--sandbox', '--name', 'Try', '--callback-url', 'http://127.0.0.1:9/cb']
-  const { id } = await cliJson<MerchantAnswer>(directory, 'merchants', 'create', ...sandbox)
+  const { id } = await cliJson<MerchantResponse>(directory, 'merchants', 'create', ...sandbox)
   t.equal((await runCli(directory, ['merchants', 'set', id, '--no-sandbox'])).status, 2)
   t.match(await cliJson(directory, 'merchants', 'show', id), { sandbox: true })
   t.equal((await runCli(directory, ['merchants', 'set', id])).status, 2, 'requires at least one setting')
@@ -168,8 +168,8 @@ t.test('rejects a forbidden callback URL of a live merchant and of one that goes
 
 t.test('rotates one or both secrets and keeps the previous one valid for the overlap', async (t) => {
   const directory = temporaryDirectory(t)
-  const issued = await cliJson<MerchantAnswer>(directory, 'merchants', 'create', ...live, '--allow-ip', '192.0.2.1')
-  const run = (...args: string[]) => cliJson<MerchantAnswer>(directory, 'merchants', ...args)
+  const issued = await cliJson<MerchantResponse>(directory, 'merchants', 'create', ...live, '--allow-ip', '192.0.2.1')
+  const run = (...args: string[]) => cliJson<MerchantResponse>(directory, 'merchants', ...args)
   const key = await run('rotate-key', issued.id, '--overlap-minutes', '0', '--yes')
   t.same(Object.keys(key), ['id', 'webApiKey'])
   t.not(key.webApiKey, issued.webApiKey)
@@ -221,9 +221,9 @@ t.test('rejects an unknown id with status 1 and the reason on stderr', async (t)
 
 t.test('checks the return URL and the frame ancestors of the payment page', async (t) => {
   const directory = temporaryDirectory(t)
-  const { id } = await cliJson<MerchantAnswer>(directory, 'merchants', 'create', ...live, '--allow-ip', '192.0.2.1')
+  const { id } = await cliJson<MerchantResponse>(directory, 'merchants', 'create', ...live, '--allow-ip', '192.0.2.1')
   t.match(await cliJson(directory, 'merchants', 'show', id), { returnUrl: null, frameAncestors: [] })
-  const set = (...options: string[]) => cliJson<MerchantAnswer>(directory, 'merchants', 'set', id, ...options)
+  const set = (...options: string[]) => cliJson<MerchantResponse>(directory, 'merchants', 'set', id, ...options)
   const origins = ['https://shop.example.com', 'https://www.shop.example.com:8443']
   t.match(
     await set(

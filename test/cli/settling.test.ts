@@ -7,7 +7,7 @@ import { RawMerchantClient } from '../support/raw-merchant-client.js'
 import { transferCommands } from '../support/transfer-commands.js'
 import { cliItems, cliJson, runCli } from './in-process.js'
 
-interface TransferAnswer {
+interface TransferResponse {
   readonly referenceId: string
   readonly [field: string]: unknown
 }
@@ -22,7 +22,7 @@ async function deposit(referenceId: string): Promise<string> {
   return String(body.trackingId)
 }
 
-function transfers(...args: string[]): Promise<TransferAnswer> {
+function transfers(...args: string[]): Promise<TransferResponse> {
   return cliJson(directory, 'transfers', ...args)
 }
 
@@ -130,7 +130,7 @@ t.test('lists a transfer with late funds until they are returned or resolved', a
     await other.receiveFunds(id, 1, { receivedAmountMinor: 95_00n, receiptUrl: 'https://bank.example/in' }, ada)
   }
   const waiting = async () => {
-    const listed = await cliItems<TransferAnswer>(directory, 'transfers', 'list', '--needs-attention')
+    const listed = await cliItems<TransferResponse>(directory, 'transfers', 'list', '--needs-attention')
     return listed.map(({ referenceId }) => referenceId).filter((name) => name.startsWith('settle'))
   }
   await until(async () => (await waiting()).length === 2)

@@ -10,7 +10,7 @@ import { RawMerchantClient } from '../support/raw-merchant-client.js'
 import { rawCells } from '../support/spreadsheet.js'
 import { cliItems, cliJson, runCli } from './in-process.js'
 
-interface TransferAnswer {
+interface TransferResponse {
   readonly trackingId: string
   readonly statusDescription: string
   readonly changed: boolean
@@ -27,7 +27,7 @@ async function deposit(referenceId: string, amount = '100.00'): Promise<string> 
   return String(body.trackingId)
 }
 
-function transfers(...args: string[]): Promise<TransferAnswer> {
+function transfers(...args: string[]): Promise<TransferResponse> {
   return cliJson(directory, 'transfers', ...args)
 }
 
@@ -131,7 +131,7 @@ t.test('filters lists, newest first, and finds a reference immediately', async (
   const references = ['list-1', 'list-2', 'list-3']
   for (const reference of references) await deposit(reference, '7.00')
   const { merchantId } = service.sandbox!
-  const referencesOf = (list: TransferAnswer[]) => list.map(({ referenceId }) => referenceId)
+  const referencesOf = (list: TransferResponse[]) => list.map(({ referenceId }) => referenceId)
   t.same(referencesOf(await cliItems(directory, 'transfers', 'list', '--reference-id', 'list-2')), ['list-2'])
   // The lists are updated shortly after the log.
   const newest = [
@@ -146,14 +146,14 @@ t.test('filters lists, newest first, and finds a reference immediately', async (
     '--limit',
     '3',
   ]
-  let listed: TransferAnswer[] = []
+  let listed: TransferResponse[] = []
   for (let attempt = 0; attempt < 50 && listed[0]?.referenceId !== 'list-3'; attempt++) {
-    listed = (await cliJson<{ items: TransferAnswer[] }>(directory, ...newest)).items
+    listed = (await cliJson<{ items: TransferResponse[] }>(directory, ...newest)).items
   }
   t.same(referencesOf(listed), references.toReversed())
   t.same(await cliItems(directory, 'transfers', 'list', '--from', '2999-01-01'), [])
   t.same(await cliItems(directory, 'transfers', 'list', '--kind', 'withdrawal'), [])
-  t.equal((await cliItems<TransferAnswer>(directory, 'transfers', 'list', '--to', '2999-01-01')).length > 3, true)
+  t.equal((await cliItems<TransferResponse>(directory, 'transfers', 'list', '--to', '2999-01-01')).length > 3, true)
 })
 
 interface Page {
@@ -326,7 +326,7 @@ t.test('accepts an id as tables and banks print it, if it is unique', async (t) 
   t.match(await transfers('complete', short.toUpperCase()), { trackingId, changed: true })
   const fromBank = trackingId.replaceAll('-', '').toUpperCase()
   for (const each of [fromBank, fromBank.slice(0, 13)]) t.match(await transfers('show', each), { trackingId }, each)
-  const listed = await cliItems<TransferAnswer>(directory, 'transfers', 'list', '--merchant', merchant.toUpperCase())
+  const listed = await cliItems<TransferResponse>(directory, 'transfers', 'list', '--merchant', merchant.toUpperCase())
   t.ok(listed.some((each) => each.trackingId === trackingId))
   t.match(await cliJson(directory, 'merchants', 'show', merchant), { id: service.sandbox!.merchantId })
   const { stdout } = await runCli(directory, ['audit', 'state', 'transfer', short, '--json'])

@@ -33,6 +33,6 @@ t.test('an open record consists of texts, and has a value unless it is empty', a
     t.notOk(isOpenRecord('metadata', other), String(other))
   t.notOk(hasValue('metadata', {}))
   for (const value of [0, false, '', {}]) t.ok(hasValue('changes', value), String(value))
-  const data = { metadata: {}, message: null, told: false }
-  t.strictSame(timelineFields({ data }), { shown: [], rest: [['told', false]] })
+  const data = { metadata: {}, message: null, callbackOnCreate: false }
+  t.strictSame(timelineFields({ data }), { shown: [], rest: [['callbackOnCreate', false]] })
 })

@@ -40,20 +40,20 @@ t.test('during a rotation both SecretKeys are valid, and callbacks use the old o
 })
 
 t.test('callbacks use the new SecretKey once the merchant has used it, which is recorded once', async (t) => {
-  const takeUp = (number: number, at: number) => ({ type: 'TakeUpSecretKey', number, at: minute(at) }) as const
+  const resendWanted = (number: number, at: number) => ({ type: 'TakeUpSecretKey', number, at: minute(at) }) as const
   given(registered, rotated(1, 0, 60))
-    .when(takeUp(1, 5))
+    .when(resendWanted(1, 5))
     .then([takenUp(1, 5)])
   given(registered, rotated(1, 0, 60), takenUp(1, 5))
-    .when(takeUp(1, 6))
+    .when(resendWanted(1, 6))
     .then([], 'a repeat')
   given(registered, rotated(1, 0, 60))
-    .when(takeUp(0, 5))
+    .when(resendWanted(0, 5))
     .then([], 'the previous SecretKey')
   given(registered, rotated(1, 0, 60))
-    .when(takeUp(1, 60))
+    .when(resendWanted(1, 60))
     .then([], 'a use after the overlap')
-  given(registered).when(takeUp(0, 5)).then([], 'no rotation is in progress')
+  given(registered).when(resendWanted(0, 5)).then([], 'no rotation is in progress')
   t.equal(callback(5, rotated(1, 0, 60), takenUp(1, 5)), sealed(1))
   t.strictSame(
     valid(5, rotated(1, 0, 60), takenUp(1, 5)),

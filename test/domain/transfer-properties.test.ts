@@ -148,13 +148,13 @@ t.test('received = booked + returned + resolved + unsettled money after any sequ
           const returned = returnedMinor(funds)
           const unsettled = unsettledMinor(state)
           equal(funds.receivedMinor, booked + returned + funds.resolvedMinor + unsettled)
-          const parts = { booked, returned, resolved: funds.resolvedMinor, unsettled, vouched: funds.vouchedMinor }
+          const parts = { booked, returned, resolved: funds.resolvedMinor, unsettled, vouched: funds.assumedMinor }
           for (const [name, part] of Object.entries(parts) as [keyof typeof seen, bigint][]) {
             if (part < 0n) throw new Error(`${name} is ${part}`)
             if (part > 0n) seen[name]++
           }
           equal(transactionAmountMinor, status === 'Completed' ? booked : funds.receivedMinor - returned)
-          equal(needsAttention(state), unsettled > 0n || funds.vouchedMinor > 0n)
+          equal(needsAttention(state), unsettled > 0n || funds.assumedMinor > 0n)
           ok(funds.receivedMinor >= before.receivedMinor, 'the received money never decreases')
           if (command.type === 'ReceiveFunds') {
             equal(

@@ -23,7 +23,7 @@ const creation = {
   username: 'ayse',
   paymentMethod: 1,
   metadata: null,
-  told: false,
+  callbackOnCreate: false,
 }
 /** Metadata whose keys and values look like fields, names, times and markup of other kinds. */
 export const misleadingMetadata = {

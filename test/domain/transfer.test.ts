@@ -48,7 +48,7 @@ t.test('the first create records the request unchanged', async () => {
 
 t.test('a new transfer is Pending and has no transferred amount', async (t) => {
   for (const kind of kinds) {
-    const { at: _, told: _told, hashId: _hashId, ...data } = created[kind].data
+    const { at: _, callbackOnCreate: _callbackOnCreate, hashId: _hashId, ...data } = created[kind].data
     const untouched = { funds: noFunds, autoCancelledAmountMinor: null, cancelReason: null, reopened: false }
     t.strictSame(fold([created[kind]]), {
       ...data,

@@ -114,7 +114,7 @@ t.test('rejects requests from another site before it reads them', async (t) => {
     for (const name of ['login', 'code', 'device']) {
       const response = await step(path, name, { ...customer, token: 'x', code: '111111' }, headers)
       t.equal(response.statusCode, 403, JSON.stringify(headers))
-      t.same(response.json(), { reason: 'trouble' })
+      t.same(response.json(), { reason: 'failure' })
     }
   }
   for (const origin of ['https://evil.example', 'null', 'https://pay.example.evil.example', 'http://pay.example']) {

@@ -32,7 +32,12 @@ function appendsOf(n: number): Append[] {
   const merchantId = merchants[n % merchants.length]!
   const at = new Date(Date.parse('2026-01-01T00:00:00.000Z') + n * 60_000).toISOString()
   const common = { trackingId, merchantId, referenceId: `reference-${n}`, amountMinor: BigInt(100 + n), at }
-  const customer = { userId: `user-${n % 10_000}`, name: `Customer ${n}`, paymentMethod: 1 + (n % 3), told: true }
+  const customer = {
+    userId: `user-${n % 10_000}`,
+    name: `Customer ${n}`,
+    paymentMethod: 1 + (n % 3),
+    callbackOnCreate: true,
+  }
   const { deposit, withdrawal } = samples
   const own = { ...common, ...customer }
   const created: TransferEvent =

@@ -89,7 +89,7 @@ async function world(t: Test, engine: 'embedded' | 'EventStoreDB') {
 type World = Awaited<ReturnType<typeof world>>
 
 async function deposit({ transfers }: World, merchantId: string): Promise<string> {
-  const request = { ...depositRequest, merchantId, referenceId: randomUUID(), told: true }
+  const request = { ...depositRequest, merchantId, referenceId: randomUUID(), callbackOnCreate: true }
   const result = await transfers.create(request, context)
   if (!result.accepted) throw new Error(result.refusal.rule)
   return result.transfer.trackingId

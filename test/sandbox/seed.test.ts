@@ -51,11 +51,11 @@ interface Transfer {
 t.test('serve --seed fills an empty sandbox with transfers in every state, and sends no callbacks', async (t) => {
   const directory = temporaryDirectory(t)
   const service = await startServiceProcess(t, { directory, seed: true })
-  t.match(service.notices.join(), /Made-up Shop, Made-up Games/)
-  while (!service.log().includes('made-up transfers')) await new Promise((resolve) => setTimeout(resolve, 50))
+  t.match(service.notices.join(), /Sample Shop, Sample Games/)
+  while (!service.log().includes('sample transfers')) await new Promise((resolve) => setTimeout(resolve, 50))
   t.match(service.log(), /"transfers":400/)
   const merchants = await cliItems<Listed>(directory, 'merchants', 'list')
-  t.same(merchants.map(({ name }) => name).sort(), ['Made-up Games', 'Made-up Shop', 'Sandbox'])
+  t.same(merchants.map(({ name }) => name).sort(), ['Sample Games', 'Sample Shop', 'Sandbox'])
   for (const each of merchants.filter(({ name }) => name !== 'Sandbox'))
     t.match(each, { sandbox: true, suspended: false, callbacksDisabled: /^sample merchant/ })
 
@@ -79,7 +79,7 @@ t.test('serve --seed fills an empty sandbox with transfers in every state, and s
   t.match(again.stderr, /Transfers already exist/)
   if (long) {
     const second = await startServiceProcess(t, { directory, seed: true })
-    t.notMatch(second.notices.join(), /made-up/, 'a later start with --seed adds nothing')
+    t.notMatch(second.notices.join(), /sample/, 'a later start with --seed adds nothing')
     await second.end('SIGTERM')
   }
 
@@ -105,7 +105,7 @@ t.test('creates no sample data if there is a live merchant or no sandbox', async
   if (!long) return
   const service = await startServiceProcess(t, { directory, seed: true })
   t.equal(service.sandbox, undefined)
-  t.notMatch(service.notices.join(), /made-up/)
+  t.notMatch(service.notices.join(), /sample/)
   await service.end('SIGTERM')
   t.same(await cliItems(directory, 'transfers', 'list'), [])
 })

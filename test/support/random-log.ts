@@ -81,7 +81,7 @@ export function longLog(seed: number): RecordedEvent[] {
 function transferCommand({ transfer, what, amount }: Step, trackingId: string, at: string): TransferCommand {
   const message = what % 2 === 0 ? null : 'a message'
   const request = { trackingId, merchantId: merchants[transfer % 2]!, referenceId: `r${transfer}`, at }
-  const own = { ...request, told: amount % 2 === 0, amountMinor: BigInt(amount) }
+  const own = { ...request, callbackOnCreate: amount % 2 === 0, amountMinor: BigInt(amount) }
   const by = { by: `user:${amount % 7}`, underClaim: false }
   const mismatchPolicy = { toleranceMinor: 0n, autoCancel: amount % 2 === 0 }
   switch (what) {

@@ -13,7 +13,10 @@ export function recordedCreation(
   metadata: { readonly [key: string]: string } | null,
   trackingId: string = randomUUID(),
 ): RecordedEvent {
-  return recorded(n, { ...depositCreated, data: { ...depositCreated.data, trackingId, metadata, told: true } })
+  return recorded(n, {
+    ...depositCreated,
+    data: { ...depositCreated.data, trackingId, metadata, callbackOnCreate: true },
+  })
 }
 
 export function recorded(

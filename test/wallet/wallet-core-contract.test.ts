@@ -6,14 +6,14 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { startWalletCore } from '../../examples/wallet-core.js'
 import {
-  CodeAnswer,
-  CollectAnswer,
-  CollectionAnswer,
+  CodeResponse,
+  CollectionResponse,
+  CollectResponse,
   createHttpWallet,
-  DoneAnswer,
-  LogInAnswer,
-  readAnswer,
-  TrustAnswer,
+  DoneResponse,
+  LogInResponse,
+  readResponse,
+  TrustResponse,
 } from '../../src/wallet/http/http-wallet.js'
 
 interface Schema {
@@ -48,14 +48,14 @@ function resolved<Value>(value: Value | { readonly $ref: string }): Value {
 }
 
 const answers: { readonly [operation: string]: TypeCheck<TSchema> } = {
-  logIn: LogInAnswer,
-  sendCode: DoneAnswer,
-  verifyCode: CodeAnswer,
-  isTrusted: TrustAnswer,
-  trust: DoneAnswer,
-  askToTrust: DoneAnswer,
-  collect: CollectAnswer,
-  collectionOf: CollectionAnswer,
+  logIn: LogInResponse,
+  sendCode: DoneResponse,
+  verifyCode: CodeResponse,
+  isTrusted: TrustResponse,
+  trust: DoneResponse,
+  askToTrust: DoneResponse,
+  collect: CollectResponse,
+  collectionOf: CollectionResponse,
 }
 
 /** Returns every response that the document allows, with the required fields and constants. */
@@ -84,7 +84,7 @@ t.test('accepts every response that the document allows, and every example', asy
     const { schema, example } = resolved<Content>(operation.responses['200']).content['application/json']
     const form = answers[operation.operationId]!
     for (const body of [example, ...smallest(schema)])
-      t.ok(readAnswer(JSON.stringify(body), form), `${operation.operationId} ${JSON.stringify(body)}`)
+      t.ok(readResponse(JSON.stringify(body), form), `${operation.operationId} ${JSON.stringify(body)}`)
   }
 })
 
@@ -110,7 +110,7 @@ t.test('the example core accepts every example request and requires the token', 
       })
     const response = await request('secret')
     t.equal(response.status, 200, operation.operationId)
-    t.ok(readAnswer(await response.text(), answers[operation.operationId]!), operation.operationId)
+    t.ok(readResponse(await response.text(), answers[operation.operationId]!), operation.operationId)
     t.equal((await request('wrong')).status, 401)
   }
 })

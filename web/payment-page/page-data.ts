@@ -39,7 +39,7 @@ export function element(id: string): HTMLElement {
 }
 
 export function text(key: string, values: { readonly [name: string]: string } = {}): string {
-  const found = data.texts[key] ?? data.texts.trouble ?? ''
+  const found = data.texts[key] ?? data.texts.failure ?? ''
   return found.replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole)
 }
 

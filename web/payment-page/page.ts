@@ -114,7 +114,7 @@ function showTemplate(name: Step | Phase): HTMLElement {
   return heading
 }
 
-function showStep(step: Step, { focus = true, trouble = '' } = {}): void {
+function showStep(step: Step, { focus = true, failure = '' } = {}): void {
   const heading = showTemplate(step)
   shown = step
   const form = new StepForm(element('step').querySelector('form') as HTMLFormElement)
@@ -127,12 +127,12 @@ function showStep(step: Step, { focus = true, trouble = '' } = {}): void {
   // The code is what the customer has at hand, so that it can be typed immediately.
   if (step === 'code') form.field('code').focus()
   else if (focus) heading.focus()
-  if (trouble) form.showTrouble(trouble)
+  if (failure) form.showFailure(failure)
 }
 
-function restart(trouble = ''): void {
+function restart(failure = ''): void {
   saveProgress(undefined)
-  showStep('login', { trouble })
+  showStep('login', { failure })
 }
 
 function prepareLogin(form: StepForm): void {
@@ -167,7 +167,7 @@ function prepareCode(form: StepForm): void {
     const result = await sendStep('code', { token: savedProgress()?.token ?? '', code: digits })
     if (!('reason' in result)) {
       await proceed(result)
-      if (result.next === 'wait' && phase === 'open') form.showTrouble(text('inProgress'))
+      if (result.next === 'wait' && phase === 'open') form.showFailure(text('inProgress'))
       return
     }
     if (result.reason !== 'wrongCode') return explain(form, result)
@@ -185,7 +185,7 @@ function prepareDevice(form: StepForm): void {
       // The next poll may succeed, so temporary failures are shown only if the customer pressed the button.
       if (isRequested || restartReasons.includes(result.reason) || result.reason === 'over') await explain(form, result)
     } else if (result.next !== 'wait') await proceed(result)
-    else if (isRequested) form.showTrouble(text('devicePending'))
+    else if (isRequested) form.showFailure(text('devicePending'))
   }
   const poll = async () => {
     await check(false)
@@ -216,9 +216,9 @@ async function explain(form: StepForm, { reason, retryAfterSeconds = 0 }: Refuse
   if (reason === 'over' || reason === 'offline') await refresh()
   if (phase !== 'open') return
   const key = reason === 'codeExpired' && shown === 'device' ? 'deviceExpired' : reason
-  const message = text(key === 'over' ? 'trouble' : key, { time: duration(Math.max(1, retryAfterSeconds)) })
+  const message = text(key === 'over' ? 'failure' : key, { time: duration(Math.max(1, retryAfterSeconds)) })
   if (restartReasons.includes(key)) restart(message)
-  else form.showTrouble(message)
+  else form.showFailure(message)
   if (reason === 'offline') {
     clearOffline = () => form.clearErrors()
     retryWhileOffline()

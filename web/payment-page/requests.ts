@@ -42,7 +42,7 @@ async function request<Body>(path: string, init: RequestInit): Promise<Body | Re
     const body = (await response.json()) as Body | Refused
     if (response.ok) return body
     const { reason, retryAfterSeconds } = body as Partial<Refused>
-    return { reason: reason ?? 'trouble', ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) }
+    return { reason: reason ?? 'failure', ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) }
   } catch {
     return { reason: 'offline' }
   } finally {

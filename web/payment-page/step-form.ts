@@ -36,14 +36,14 @@ export class StepForm {
   }
 
   /** Shows an error about the whole form, which screen readers announce. */
-  showTrouble(message: string): void {
+  showFailure(message: string): void {
     this.clearErrors()
-    const box = this.form.querySelector('.trouble')
+    const box = this.form.querySelector('.failure')
     if (box) box.textContent = message
   }
 
   clearErrors(): void {
-    const box = this.form.querySelector('.trouble')
+    const box = this.form.querySelector('.failure')
     if (box) box.textContent = ''
     for (const input of this.form.querySelectorAll('input[aria-invalid]')) {
       input.removeAttribute('aria-invalid')

@@ -84,11 +84,11 @@ export function startTreeKeeper(options: TreeKeeperOptions): Part {
 
 /** Nothing is sealed until a person decides. */
 async function reportMissing({ commands, readModels, logger, metrics }: TreeKeeperOptions, finding: Finding) {
-  const trouble = `The log is not sealed: ${finding.place}: ${finding.problem} (transferd audit restart-tree)`
+  const problem = `The log is not sealed: ${finding.place}: ${finding.problem} (transferd audit restart-tree)`
   metrics.setFindings(1)
   const status = (await integrityStatus(readModels)) ?? { note: null, signedAt: null, verifierKey: null, witnesses: [] }
   const verifications = 'verifications' in status ? status.verifications : []
-  await saveIntegrityStatus(readModels, { ...status, verifications, troubles: [trouble] })
+  await saveIntegrityStatus(readModels, { ...status, verifications, problems: [problem] })
   if ((await commands.report([finding], 0, integrityContext)) > 0)
     logger.error({ findings: finding }, 'payouts are stopped: the tree of the log cannot be used')
 }
@@ -111,9 +111,9 @@ class TreeKeeper {
   #note: string | null = null
   #signedAt: string | null = null
   #verifications: readonly VerificationStatus[] = []
-  #sealTrouble: string | undefined
-  #fileTroubles: readonly string[] = []
-  #keepingTroubles: readonly string[] = []
+  #sealProblem: string | undefined
+  #fileProblems: readonly string[] = []
+  #keepingProblems: readonly string[] = []
 
   /** @param stopping aborts when the service stops, but not when the lease is lost */
   constructor(
@@ -146,7 +146,7 @@ class TreeKeeper {
     if (hasTree) await whileUnavailable(this.options, this.#signal, verifyNewest)
     await Promise.all([this.#keepSealing(), this.#keepVerifying(hasTree)])
     // After a failure, another attempt would only delay the stop.
-    if (this.stopping.aborted && this.#sealTrouble === undefined) await this.#sealLast()
+    if (this.stopping.aborted && this.#sealProblem === undefined) await this.#sealLast()
   }
 
   async #keepSealing(): Promise<void> {
@@ -163,7 +163,7 @@ class TreeKeeper {
           await this.#seal(sealer)
           await this.#publish(sealer)
         }
-        this.#sealTrouble = undefined
+        this.#sealProblem = undefined
         await pause(pollMs, this.#signal)
       } catch (error) {
         this.#sealer = undefined
@@ -176,9 +176,9 @@ class TreeKeeper {
   async #openSealer(): Promise<LogSealer> {
     const { size, root } = (await this.options.tree.state()) ?? this.#tree
     const required: RequiredHead[] = [{ place: 'the log', size, root: Buffer.from(root, 'base64') }]
-    const { kept, troubles } = await this.#keptCheckpoints()
+    const { kept, problems } = await this.#keptCheckpoints()
     // A store that cannot be read now may have seen more, and sealing would replace its checkpoint.
-    if (troubles.length > 0) throw new StoreUnavailableError(troubles.join(' '))
+    if (problems.length > 0) throw new StoreUnavailableError(problems.join(' '))
     for (const { name, note } of kept) required.push({ place: name, ...openKept(name, note, this.#signer) })
     return LogSealer.open(this.options, this.#signer, required)
   }
@@ -200,8 +200,8 @@ class TreeKeeper {
       // Without new events, a checkpoint from before a loss of the read models covers all of them.
       this.#signedAt = note === undefined ? (this.#signedAt ?? this.options.clock()) : this.options.clock()
     }
-    if (this.#note !== null && (isNew || this.#keepingTroubles.length > 0))
-      this.#keepingTroubles = await this.#kept.write(this.#note)
+    if (this.#note !== null && (isNew || this.#keepingProblems.length > 0))
+      this.#keepingProblems = await this.#kept.write(this.#note)
     if (sealer.sealedSize > 0) this.options.keepKey(this.#signer)
     this.options.metrics.setTreeSize(sealer.sealedSize)
     await this.#saveStatus()
@@ -226,7 +226,7 @@ class TreeKeeper {
   }
 
   async #reportSealFailure(error: unknown): Promise<void> {
-    this.#sealTrouble = `The log is not sealed: ${(error as Error).message}.`
+    this.#sealProblem = `The log is not sealed: ${(error as Error).message}.`
     this.options.logger.error({ err: error }, 'the log is not sealed')
     if (!(error instanceof VerificationError)) this.options.onUnavailable(error as Error, 1)
     else {
@@ -318,8 +318,8 @@ class TreeKeeper {
     const earlier = this.#verifications.find((each) => each.startedAt === startedAt)?.findings ?? []
     const others = this.#verifications.filter((each) => each.finishedAt !== null || occasion === 'start')
     if (occasion !== 'start' && from === 0) {
-      this.#fileTroubles = (await checkOthers?.(signal)) ?? []
-      if (this.#fileTroubles.length > 0) logger.error({ findings: this.#fileTroubles }, 'files are damaged')
+      this.#fileProblems = (await checkOthers?.(signal)) ?? []
+      if (this.#fileProblems.length > 0) logger.error({ findings: this.#fileProblems }, 'files are damaged')
     }
     let recorded = 0
     const record = async (step: VerificationStep, finishedAt: string | null) => {
@@ -341,7 +341,7 @@ class TreeKeeper {
     const copied = await this.#publisher.copied()
     const remembered = await this.#keptCheckpoints()
     // The next checkpoint is written to these stores again.
-    this.#keepingTroubles = [...new Set([...this.#keepingTroubles, ...remembered.troubles])]
+    this.#keepingProblems = [...new Set([...this.#keepingProblems, ...remembered.problems])]
     const kept = [...(copied ? [{ name: 'the copy', note: copied }] : []), ...remembered.kept]
     const tree = await this.options.tree.state()
     const recordedTree = tree?.isSealed ? { size: tree.size, root: tree.root } : undefined
@@ -369,7 +369,7 @@ class TreeKeeper {
 
   async #saveStatus(): Promise<void> {
     const { readModels, logger } = this.options
-    const sealTroubles = this.#sealTrouble ? [this.#sealTrouble] : []
+    const sealProblems = this.#sealProblem ? [this.#sealProblem] : []
     try {
       await saveIntegrityStatus(readModels, {
         note: this.#note,
@@ -377,7 +377,7 @@ class TreeKeeper {
         verifierKey: formatVerifier(this.#signer),
         witnesses: this.#publisher.witnesses(this.#note),
         verifications: this.#verifications,
-        troubles: [...sealTroubles, ...this.#fileTroubles, ...this.#keepingTroubles, ...this.#publisher.troubles()],
+        problems: [...sealProblems, ...this.#fileProblems, ...this.#keepingProblems, ...this.#publisher.problems()],
       })
     } catch (error) {
       logger.warn({ err: error }, 'the status of the audit tree was not saved')

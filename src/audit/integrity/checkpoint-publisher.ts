@@ -162,7 +162,7 @@ export interface PublisherOptions extends TreeParts {
 
 /** Sends each new checkpoint to the witnesses and the copy. A failure is reported, retried with the next checkpoint, and stops nothing. */
 export class CheckpointPublisher {
-  readonly #troubles = new Map<string, string>()
+  readonly #problems = new Map<string, string>()
   /** The sizes that the witnesses have seen, by the ids of their keys. */
   readonly #seen = new Map<string, number>()
   #publishedSize = -1
@@ -176,13 +176,13 @@ export class CheckpointPublisher {
     let { note } = sealed
     for (const witness of witnesses) note = await this.#cosign({ ...sealed, note }, witness)
     const findings = copyTo ? await this.#copy({ ...sealed, note }, copyTo) : []
-    if (this.#troubles.size === 0) this.#publishedSize = sealed.size
+    if (this.#problems.size === 0) this.#publishedSize = sealed.size
     return { note, findings }
   }
 
   /** Returns the current failures as sentences. */
-  troubles(): readonly string[] {
-    return [...this.#troubles.values()]
+  problems(): readonly string[] {
+    return [...this.#problems.values()]
   }
 
   /** Returns the names of the witnesses that have cosigned. */
@@ -227,16 +227,16 @@ export class CheckpointPublisher {
 
   async #tryPublish<Result>(
     target: 'copy' | 'witness',
-    trouble: string,
+    problem: string,
     action: () => Promise<Result>,
   ): Promise<Result | undefined> {
     try {
       const result = await action()
-      this.#troubles.delete(trouble)
+      this.#problems.delete(problem)
       return result
     } catch (error) {
       if (!(error instanceof PublishError || error instanceof VerificationError)) throw error
-      this.#troubles.set(trouble, `${trouble}: ${error.message}.`)
+      this.#problems.set(problem, `${problem}: ${error.message}.`)
       this.options.logger.warn({ err: error }, 'the checkpoint was not published')
       this.options.publishFailed(target)
       return undefined

@@ -21,7 +21,7 @@ export interface IntegrityStatus {
   readonly witnesses: readonly string[]
   /** Newest first. */
   readonly verifications: readonly VerificationStatus[]
-  readonly troubles: readonly string[]
+  readonly problems: readonly string[]
 }
 
 /** A verification of the whole log, saved with its progress so that it continues after a restart or on another node. */

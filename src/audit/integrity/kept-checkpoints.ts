@@ -39,7 +39,7 @@ export interface RememberedCheckpoints {
   /** The stores that another one has seen newer: they were restored, or replaced by a copy. */
   readonly findings: readonly Finding[]
   /** The stores that cannot be read, as sentences. */
-  readonly troubles: readonly string[]
+  readonly problems: readonly string[]
 }
 
 /** The newest checkpoint in all stores. */
@@ -54,13 +54,13 @@ export class KeptCheckpoints {
   /** Reads what the stores keep, except for checkpoints of earlier trees of this log, which a person replaced. */
   async read(tree: Pick<AuditTree, 'earlierKeyIds'>): Promise<RememberedCheckpoints> {
     const found: (Kept & { readonly name: string })[] = []
-    const troubles: string[] = []
+    const problems: string[] = []
     for (const store of this.stores) {
       try {
         const text = await store.read()
         if (text !== undefined) found.push({ name: store.name, ...parsed(text) })
       } catch (error) {
-        troubles.push(`The checkpoint in ${store.name} cannot be read: ${(error as Error).message}.`)
+        problems.push(`The checkpoint in ${store.name} cannot be read: ${(error as Error).message}.`)
       }
     }
     const kept = found.filter(({ note }) => !isOfEarlierTree(note, tree))
@@ -72,12 +72,12 @@ export class KeptCheckpoints {
         return own && sizeOf(own.note) < size ? [olderThanSeen(name, size, witness)] : []
       })
     })
-    return { kept: kept.map(({ name, note }) => ({ name, note })), findings, troubles }
+    return { kept: kept.map(({ name, note }) => ({ name, note })), findings, problems }
   }
 
   /** Keeps a checkpoint that continues those that are kept. Returns the stores that failed, as sentences. */
   async write(note: string): Promise<readonly string[]> {
-    const troubles: string[] = []
+    const problems: string[] = []
     const before = [...this.#sizes]
     for (const store of this.stores) {
       const others = Object.fromEntries(before.filter(([name]) => name !== store.name))
@@ -85,10 +85,10 @@ export class KeptCheckpoints {
         await store.write(keptText(note, others, this.macOf))
         this.#remember(store.name, note)
       } catch (error) {
-        troubles.push(`The checkpoint was not kept in ${store.name}: ${(error as Error).message}.`)
+        problems.push(`The checkpoint was not kept in ${store.name}: ${(error as Error).message}.`)
       }
     }
-    return troubles
+    return problems
   }
 
   #remember(name: string, note: string): void {

@@ -12,7 +12,7 @@ import type { CallbackMetrics } from '../callback-metrics.js'
 import type { CallbackTiming } from '../callback-timing.js'
 import type { CallbackEndpoint } from './callback-endpoint.js'
 import { signCallback } from './callback-signing.js'
-import { contextOf } from './endpoint-health.js'
+import { endpointContext } from './endpoint-health.js'
 import { isGone, outcomeOf } from './retry-schedule.js'
 
 export interface AttemptDependencies {
@@ -109,7 +109,7 @@ async function disable(
   const { merchantId } = endpoint
   endpoint.holdUntilKnownDisabled()
   const command = { type: 'DisableCallbacks', reason, ofUrl: merchant.settings.callbackUrl } as const
-  const write = () => deps.merchantCommands.execute(merchantId, command, contextOf(merchantId))
+  const write = () => deps.merchantCommands.execute(merchantId, command, endpointContext(merchantId))
   const result = await retryWrite(write, deps.timing, signal)
   if (result.accepted && result.changed) deps.metrics.countDisabled()
 }

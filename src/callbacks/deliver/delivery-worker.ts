@@ -14,7 +14,7 @@ import type { CallbackMemory } from '../callback-memory.js'
 import { type Attempt, type AttemptDependencies, attemptCallback } from './callback-attempt.js'
 import { CallbackEndpoint, maxAttemptsPerEndpoint } from './callback-endpoint.js'
 import { EndpointConnection } from './endpoint-connection.js'
-import { contextOf, EndpointHealth } from './endpoint-health.js'
+import { EndpointHealth, endpointContext } from './endpoint-health.js'
 import { hasDueCallbacks, WaitingCallbacks } from './waiting-callbacks.js'
 
 export interface DeliveryDependencies extends AttemptDependencies {
@@ -300,7 +300,7 @@ export class DeliveryWorker {
     if (waitMs > 0 && endpoint.endsWaitOf(delivery, this.deps.clock())) {
       // Its attempts count from zero again, and the event offers the lane.
       const { webhookId } = delivery
-      await this.deps.commands.requeue(trackingId, { webhookId }, contextOf(endpoint.merchantId))
+      await this.deps.commands.requeue(trackingId, { webhookId }, endpointContext(endpoint.merchantId))
       return false
     }
     if (waitMs > 0) {
@@ -332,7 +332,7 @@ export class DeliveryWorker {
     this.#noteCorrections(endpoint)
     if (outcome.result !== 'delivered' && endpoint.corrections !== corrections) {
       // The failure is one of the endpoint before its correction. The event offers the lane.
-      await this.deps.commands.requeue(trackingId, { webhookId }, contextOf(endpoint.merchantId))
+      await this.deps.commands.requeue(trackingId, { webhookId }, endpointContext(endpoint.merchantId))
       return false
     }
     const next = nextDelivery(reported.state)

@@ -6,7 +6,7 @@ import { hourMs, minuteMs, never } from '../../kernel/time.js'
 const disableAfterMs = 120 * hourMs
 
 /** Returns the metadata of the events that the service records about an endpoint. */
-export function contextOf(merchantId: string) {
+export function endpointContext(merchantId: string) {
   return { actor: 'system:callbacks', $correlationId: merchantId, $causationId: merchantId }
 }
 
@@ -40,7 +40,7 @@ export class EndpointHealth {
     if (this.#isRecorded === undefined) await this.#load()
     this.#failingSinceMs = undefined
     if (!this.#isRecorded) return
-    await this.commands.noteEndpointRecovered(this.merchantId, contextOf(this.merchantId))
+    await this.commands.noteEndpointRecovered(this.merchantId, endpointContext(this.merchantId))
     this.#isRecorded = false
   }
 
@@ -51,7 +51,7 @@ export class EndpointHealth {
     this.#failingSinceMs = Math.min(this.#failingSinceMs ?? nowMs, nowMs)
     if (nowMs - this.#failingSinceMs >= recordAfterMs && !this.#isRecorded) {
       const since = new Date(this.#failingSinceMs).toISOString()
-      await this.commands.noteEndpointFailing(this.merchantId, since, contextOf(this.merchantId))
+      await this.commands.noteEndpointFailing(this.merchantId, since, endpointContext(this.merchantId))
       this.#isRecorded = true
     }
     if (nowMs - this.#failingSinceMs < disableAfterMs) return false

@@ -30,7 +30,7 @@ const creation = {
   ...transfer,
   ...requestedFields,
   /** Whether the creation triggers a callback, by the merchant's settings at that time. */
-  told: Type.Boolean(),
+  callbackOnCreate: Type.Boolean(),
   /** The digest of the request's hashCode; null if it had none. */
   hashId: Nullable(Id),
 }

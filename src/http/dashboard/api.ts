@@ -80,7 +80,7 @@ export const SessionItem = Type.Object({
   address: Text,
   userAgent: Text,
 })
-export const SessionsAnswer = Items(SessionItem)
+export const SessionsResponse = Items(SessionItem)
 
 /** Shown once, during the setup of the second factor. */
 export const SecondFactorOffer = Type.Object({ secret: Text, uri: Text })
@@ -106,7 +106,7 @@ export const UserItem = Type.Object({
   revision: Type.Integer(),
 })
 /** The signed-in user, and the settings that the pages need at the start. */
-export const SessionAnswer = Type.Object({
+export const SessionResponse = Type.Object({
   user: Type.Intersect([
     Type.Pick(UserItem, ['userId', 'email', 'name', 'role', 'merchantIds', 'hasSecondFactor']),
     Type.Object({ recoveryCodesLeft: Type.Integer() }),
@@ -133,7 +133,7 @@ export const SessionAnswer = Type.Object({
   sandbox: Type.Boolean(),
 })
 
-export const UsersAnswer = Items(UserItem)
+export const UsersResponse = Items(UserItem)
 export const CreateUserRequest = Type.Object({
   email: Email,
   name: Type.String({ minLength: 1, maxLength: 128 }),
@@ -221,7 +221,7 @@ export const TransferRow = Type.Object({
   expiresAt: Nullable(Time),
   revision: Type.Integer(),
 })
-export const TransfersAnswer = Page(TransferRow)
+export const TransfersResponse = Page(TransferRow)
 /** All transfers of a list. With `more`, the numbers are those of the first thousand. */
 export const TransfersSum = Type.Object({ count: Type.Integer(), more: Type.Boolean(), amountMinor: SumMinor })
 
@@ -286,7 +286,7 @@ export const ReasonAction = Type.Object({ ...Seen, reason: Reason })
 export const ReturnAction = Type.Object({ ...Seen, amountMinor: PositiveMinor, receiptUrl: Receipt })
 
 /** Tells every viewer of transfers that payouts are stopped. */
-export const PayoutsAnswer = Type.Object({ stopped: Type.Boolean() })
+export const PayoutsResponse = Type.Object({ stopped: Type.Boolean() })
 
 export const payoutTabs = ['unclaimed', 'mine', 'approval', 'all'] as const
 export const PayoutQueueQuery = Type.Object({
@@ -295,7 +295,7 @@ export const PayoutQueueQuery = Type.Object({
   tab: Type.Optional(OneOf(payoutTabs)),
 })
 /** The withdrawals that wait for a payment, oldest first. */
-export const PayoutQueueAnswer = Type.Object({
+export const PayoutQueueResponse = Type.Object({
   items: List(TransferRow),
   /** Newer withdrawals of the tab are omitted. */
   more: Type.Boolean(),
@@ -311,7 +311,7 @@ const ManualControl = { manualControl: Type.Optional(Type.Boolean()) }
 /** Claims or completes withdrawals sequentially. Each succeeds or fails individually. */
 export const BulkAction = Type.Object({ items: Type.Array(BulkItem, { minItems: 1, maxItems: 200 }) })
 export const BulkCompletion = Type.Composite([BulkAction, Type.Object(ManualControl)])
-export const BulkAnswer = Items(
+export const BulkResponse = Items(
   Type.Object({
     trackingId: Text,
     /** The current state, or null if the viewer cannot see it. */
@@ -378,7 +378,7 @@ export const StoryItem = Type.Object({
   /** The fields of the event without secrets. Amounts end in `Minor`. */
   data: Data,
 })
-export const StoryAnswer = Items(StoryItem)
+export const StoryResponse = Items(StoryItem)
 
 // ── Callbacks ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -406,7 +406,7 @@ export const CallbackRow = Type.Object({
   dueAt: Nullable(Time),
   lastFailure: Nullable(Text),
 })
-export const CallbacksAnswer = Page(CallbackRow)
+export const CallbacksResponse = Page(CallbackRow)
 export const CallbackParams = Type.Object({ trackingId: Type.String(), webhookId: Type.String() })
 export const CallbackContent = Type.Object({
   /** The body without its hash code. */
@@ -444,7 +444,7 @@ export const EndpointItem = Type.Object({
   /** The first 1000 bytes of the last failed response, while the endpoint fails. */
   lastBody: Nullable(Text),
 })
-export const EndpointsAnswer = Items(EndpointItem)
+export const EndpointsResponse = Items(EndpointItem)
 
 /** Selected callbacks, or all callbacks of a merchant that were parked since a time. */
 export const ResendRequest = Type.Union([
@@ -454,7 +454,7 @@ export const ResendRequest = Type.Union([
   Type.Object({ merchantId: Text, parkedSince: Time }),
 ])
 /** One request requeues at most 1000. Send another request while `more` is true. */
-export const ResendAnswer = Type.Object({ requeued: Type.Integer(), more: Type.Boolean() })
+export const ResendResponse = Type.Object({ requeued: Type.Integer(), more: Type.Boolean() })
 /** The endpoint's response to a signed test event. */
 export const TestAnswer = Type.Object({
   delivered: Type.Boolean(),
@@ -512,7 +512,7 @@ export const MerchantItem = Type.Object({
   createdAt: Time,
   revision: Type.Integer(),
 })
-export const MerchantsAnswer = Items(MerchantItem)
+export const MerchantsResponse = Items(MerchantItem)
 export const CreateMerchantRequest = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 128 }),
   callbackUrl: Type.String({ minLength: 1, maxLength: 2048 }),
@@ -542,7 +542,7 @@ export const RotateRequest = Type.Object({
 /** Shown once. */
 export const IssuedSecret = Type.Object({ merchant: MerchantItem, value: Text })
 /** The changes and their users, newest first and without secrets. */
-export const ChangesAnswer = Items(Type.Object({ at: Time, actor: Text, type: Text, subject: Text, data: Data }))
+export const ChangesResponse = Items(Type.Object({ at: Time, actor: Text, type: Text, subject: Text, data: Data }))
 
 // ── Figures ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -574,10 +574,10 @@ const Open = {
   toPay: Type.Integer(),
   failingEndpoints: Type.Integer(),
 }
-export const OpenAnswer = Type.Object(Open)
+export const OpenResponse = Type.Object(Open)
 /** How many transfers wait, at most 500, and when the oldest was created. */
 const Waiting = Type.Object({ count: Type.Integer(), since: Nullable(Time) })
-export const OverviewAnswer = Type.Object({
+export const OverviewResponse = Type.Object({
   bucketMs: Type.Integer(),
   buckets: List(Bucket),
   /** The same range and the one before it, both up to the same time of day, which is the end of a quarter of an hour. */
@@ -619,7 +619,7 @@ export const LiveMessage = Type.Object({
 })
 
 /** For deposits, opening + received - completed - returned - resolved = held. */
-export const StatementAnswer = Items(
+export const StatementResponse = Items(
   Type.Object({
     /** 2026-11-21. */
     day: Text,
@@ -644,7 +644,7 @@ export const StatementAnswer = Items(
 )
 
 /** The targets of the command palette. */
-export const SearchAnswer = Items(
+export const SearchResponse = Items(
   Type.Object({
     type: OneOf(['transfer', 'merchant', 'user']),
     id: Text,
@@ -654,7 +654,7 @@ export const SearchAnswer = Items(
   }),
 )
 
-export type Session = Static<typeof SessionAnswer>
+export type Session = Static<typeof SessionResponse>
 export type PayoutTab = (typeof payoutTabs)[number]
 export type TransferRowView = Static<typeof TransferRow>
 export type TransferDetailView = Static<typeof TransferDetail>

@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import type { FastifyPluginAsync } from 'fastify'
-import { answerFailure } from '../server/error-handler.js'
+import { sendFailure } from '../server/error-handler.js'
 import { requestTurns } from '../server/request-turns.js'
 import { auditHistoryRoutes } from './audit/audit-history-routes.js'
 import { auditIntegrityRoutes } from './audit/audit-integrity-routes.js'
@@ -47,7 +47,7 @@ export const dashboard: FastifyPluginAsync = async (app) => {
   app.addHook('onRoute', (route) => {
     if (route.schema?.body) route.schema = { ...route.schema, body: closed(route.schema.body as TSchema) }
   })
-  app.setErrorHandler((error, request, reply) => answerFailure(app, error, request, reply, dashboardFailure))
+  app.setErrorHandler((error, request, reply) => sendFailure(app, error, request, reply, dashboardFailure))
   app.register(dashboardPages)
   await app.register(guard)
   for (const routes of apiRoutes) app.register(routes, { prefix: '/dashboard/api' })

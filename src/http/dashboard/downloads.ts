@@ -58,8 +58,8 @@ async function* watched({ request, raw }: FastifyReply, pages: AsyncIterable<Uin
 /** @throws RequestError if the session of the user has ended since the request started */
 export async function checkSession({ viewer, server }: FastifyRequest): Promise<void> {
   // Unavailable read models end no session. The next check decides.
-  const isUnderWay = await server.viewers.sessions.isUnderWay(viewer.sessionId).catch(() => true)
-  if (!isUnderWay) throw new RequestError('not-signed-in')
+  const isActive = await server.viewers.sessions.isActive(viewer.sessionId).catch(() => true)
+  if (!isActive) throw new RequestError('not-signed-in')
 }
 
 /** Sends a file for the browser to save. Only `filename*` (RFC 6266) can contain letters outside ASCII. */

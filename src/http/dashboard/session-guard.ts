@@ -39,7 +39,7 @@ declare module 'fastify' {
 
 /**
  * Whether a route requires a sign-in or confirmation in the last ten minutes, with the second factor if the user has one: always, or for a
- * payment above the merchant's threshold, which the handler checks with `askRecent`.
+ * payment above the merchant's threshold, which the handler checks with `requireRecentSignIn`.
  */
 type Recent = 'always' | 'large payments'
 
@@ -174,7 +174,7 @@ export function readBy({ viewer }: FastifyRequest): ReadBy {
 }
 
 /** Returns the user of an authenticated request. */
-export function contextOf({ viewer, id }: FastifyRequest): CommandContext {
+export function userContext({ viewer, id }: FastifyRequest): CommandContext {
   return { actor: `user:${viewer.userId}`, $correlationId: id, $causationId: id }
 }
 

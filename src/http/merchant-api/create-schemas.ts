@@ -87,7 +87,7 @@ const created = {
   amount: Type.Number({ examples: [100.5] }),
 }
 
-export const HostedDepositAnswer = Type.Object(
+export const HostedDepositResponse = Type.Object(
   {
     url: Type.String({ description: 'Redirect the customer to this URL.' }),
     ...created,

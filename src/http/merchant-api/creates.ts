@@ -14,14 +14,14 @@ import { violate } from '../../kernel/rules.js'
 import { payPageUrl } from '../payment-page/pay-page-link.js'
 import { accepted, createFailures, invalid, RequestError, successEnvelope } from '../refusals.js'
 import { jsonTypes } from '../server/json-body.js'
-import { contextOf } from '../server/merchant-gate.js'
+import { merchantContext } from '../server/merchant-gate.js'
 import { isSignatureValid } from '../server/request-signature.js'
 import { type CheckedAmount, CreateRequestChecks, hashedAmountText } from './create-request.js'
 import {
   CreatedEnvelope,
   type HostedDeposit,
-  HostedDepositAnswer,
   HostedDepositRequest,
+  HostedDepositResponse,
   type NativeDeposit,
   NativeDepositRequest,
   type Withdrawal,
@@ -61,7 +61,7 @@ export const merchantApi: FastifyPluginAsyncTypebox = async (app) => {
     description: 'Redirect the customer to the `url` of the response.',
     security: [{}, { WebApiKey: [] }],
     body: HostedDepositRequest,
-    response: { 200: HostedDepositAnswer, ...createFailures },
+    response: { 200: HostedDepositResponse, ...createFailures },
   }
   const native = {
     ...common,
@@ -117,7 +117,7 @@ export const merchantApi: FastifyPluginAsyncTypebox = async (app) => {
       if (!repeated) throw refused
       return repeated
     }
-    const { changed, transfer } = accepted('transfer', await transfers.create(create, contextOf(request)))
+    const { changed, transfer } = accepted('transfer', await transfers.create(create, merchantContext(request)))
     if (changed) app.countCreate(channel, merchant.merchantId)
     if (merchant.settings.sandbox) scenarios.play(transfer)
     return transfer
@@ -154,7 +154,7 @@ export const merchantApi: FastifyPluginAsyncTypebox = async (app) => {
     const matching = candidates.filter((merchant) => checkHash(merchant, body, amount)?.proven)
     // Charge the address before the lookups: the charge for the failure itself would come too late to limit them.
     if (matching.length === 0) app.gate.chargeAddress(request)
-    const [merchant] = matching.length === 0 ? await whoseBefore(candidates, body, amount) : matching
+    const [merchant] = matching.length === 0 ? await merchantsOfRepeat(candidates, body, amount) : matching
     if (!merchant && problem) throw problem
     if (!merchant || matching.length > 1) throw hashMismatch()
     app.gate.admit(request, merchant)
@@ -162,7 +162,7 @@ export const merchantApi: FastifyPluginAsyncTypebox = async (app) => {
   }
 
   /** Returns the merchants that already have this deposit with a hash of a secret that is no longer valid: practically at most one. */
-  async function whoseBefore(candidates: readonly Merchant[], body: HostedDeposit, amount: CheckedAmount) {
+  async function merchantsOfRepeat(candidates: readonly Merchant[], body: HostedDeposit, amount: CheckedAmount) {
     const hash = { hashCode: body.hashCode, amountText: amount.amountText }
     const found = await Promise.all(
       candidates.map(async (merchant) => {
@@ -197,7 +197,7 @@ export const merchantApi: FastifyPluginAsyncTypebox = async (app) => {
       if (hashCode !== undefined && hashedAmountText({ hashCode, referenceId, ...amount }, [value])) return true
       return isSignatureValid(request, [value], Date.parse(now))
     })
-    if (used) await secretKeyUse.seen(merchant, used.number, contextOf(request))
+    if (used) await secretKeyUse.seen(merchant, used.number, merchantContext(request))
   }
 }
 
@@ -212,7 +212,7 @@ function requestOf(
   // An empty object would look like erased metadata.
   const metadata = Object.keys(body.metadata ?? {}).length === 0 ? null : body.metadata!
   const requested = statedFields(requestedFields, { ...body, metadata })
-  const common = { merchantId, referenceId, amountMinor, told: settings.callbackOnCreate, hash }
+  const common = { merchantId, referenceId, amountMinor, callbackOnCreate: settings.callbackOnCreate, hash }
   if (channel !== 'withdrawal')
     return { ...common, channel, expiryMinutes: minutesToPay(settings, common), ...requested }
   return { ...common, ...statedFields(payeeFields, { identityNumber: null, ...(body as Withdrawal) }), ...requested }

@@ -86,7 +86,7 @@ ${body}
 `.text
 }
 
-type Notice = 'unknown' | 'trouble' | 'ended' | 'confirmed' | 'confirmUnknown' | 'confirmUsed' | 'confirmExpired'
+type Notice = 'unknown' | 'failure' | 'ended' | 'confirmed' | 'confirmUnknown' | 'confirmUsed' | 'confirmExpired'
 
 /** Returns a page with one message: what happened and what to do next. */
 export function notice(parts: Omit<PageParts, 'body' | 'title'>, kind: Notice): string {
@@ -100,6 +100,6 @@ export function failurePage(app: FastifyInstance, assetsAt: string, unknown: Not
     const { refusal } = app.failWith(error, request, reply)
     const { installationName } = app.services
     const parts = { language: requestLanguage(request), installationName, assetsAt, self: '' }
-    reply.headers(pageHeaders()).send(notice(parts, refusal === 'unknown-transfer' ? unknown : 'trouble'))
+    reply.headers(pageHeaders()).send(notice(parts, refusal === 'unknown-transfer' ? unknown : 'failure'))
   }
 }

@@ -88,18 +88,18 @@ ${instructions === undefined ? html`<p>${say('manualAsk')}</p>` : html`<p class=
 
 /** Returns the steps that the script shows one at a time. It adds only errors. */
 function steps({ texts, say, isSandbox }: Parts): Html {
-  const trouble = html`<div class="trouble" role="alert"></div>`
+  const failure = html`<div class="failure" role="alert"></div>`
   const customer = isSandbox ? html`<p class="aside">${say('sandboxCustomer', testCustomer)}</p>` : undefined
-  return html`<template id="step-login"><form novalidate><p class="eyebrow">${texts.loginStep}</p><h2 tabindex="-1">${texts.loginHeading}</h2>${customer}${trouble}
+  return html`<template id="step-login"><form novalidate><p class="eyebrow">${texts.loginStep}</p><h2 tabindex="-1">${texts.loginHeading}</h2>${customer}${failure}
 ${field('email', texts.email, undefined, html`type="email" inputmode="email" autocomplete="username" autocapitalize="none" spellcheck="false"`)}
 ${field('password', texts.password, texts.passwordHint, html`type="password" inputmode="numeric" autocomplete="current-password"`)}
 <label class="check"><input type="checkbox" name="show"> ${texts.showPassword}</label>
 <button type="submit">${texts.loginSubmit}</button></form></template>
-<template id="step-code"><form novalidate><p class="eyebrow">${texts.codeStep}</p><h2 tabindex="-1">${texts.codeHeading}</h2><p>${say('codeHelp')}</p>${customer}${trouble}
+<template id="step-code"><form novalidate><p class="eyebrow">${texts.codeStep}</p><h2 tabindex="-1">${texts.codeHeading}</h2><p>${say('codeHelp')}</p>${customer}${failure}
 ${field('code', texts.code, texts.codeHint, html`type="text" inputmode="numeric" autocomplete="one-time-code" spellcheck="false"`)}
 <button type="submit">${say('codeSubmit')}</button></form>
 <p class="aside">${texts.noCode}</p><button type="button" class="quiet" data-go="login">${texts.logInAgain}</button></template>
-<template id="step-device"><form novalidate><p class="eyebrow">${texts.deviceStep}</p><h2 tabindex="-1">${texts.deviceHeading}</h2><p>${texts.deviceHelp}</p>${trouble}
+<template id="step-device"><form novalidate><p class="eyebrow">${texts.deviceStep}</p><h2 tabindex="-1">${texts.deviceHeading}</h2><p>${texts.deviceHelp}</p>${failure}
 <p class="waiting"><span class="pulse" aria-hidden="true"></span>${texts.deviceWaiting}</p>
 <button type="submit">${texts.deviceCheck}</button></form><button type="button" class="quiet" data-go="login">${texts.logInAgain}</button></template>
 `

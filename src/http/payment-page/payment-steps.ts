@@ -17,7 +17,7 @@ export interface PaymentLimits {
   readonly chargePayment: (request: FastifyRequest) => void
 }
 
-/** The reasons for a failed step. The page has a text for each, except `over`, which makes it reload the state. The default is `trouble`. */
+/** The reasons for a failed step. The page has a text for each, except `over`, which makes it reload the state. The default is `failure`. */
 const reasons: { readonly [reason: string]: readonly RefusalName[] } = {
   over: ['unknown-transfer', 'not-payable', 'manual-method', 'expired-deposit'],
   suspended: ['merchant-suspended'],
@@ -82,7 +82,7 @@ export const steps: FastifyPluginAsyncTypebox<PaymentLimits> = async (app, { cha
     reply.type('application/json; charset=utf-8').send(refused(refusal, particulars.retryAfterSeconds))
   })
   /** Responds to a step without success. For the page, some of these are not failures. */
-  const answerFailure = ({ reason, retryAfterSeconds }: WalletFailure, reply: FastifyReply) => {
+  const sendFailure = ({ reason, retryAfterSeconds }: WalletFailure, reply: FastifyReply) => {
     if (reason === 'device-pending' || reason === 'payment-under-way') return reply.send({ next: 'wait' })
     if (reason === 'manual-control') return reply.send({ next: 'result' })
     app.noteRefusal(reason, reply.request)
@@ -115,7 +115,7 @@ export const steps: FastifyPluginAsyncTypebox<PaymentLimits> = async (app, { cha
       const { email, password } = request.body
       const login = { ...deposit, email, password, deviceCookie: deviceCookieOf(request, publicUrl) }
       const result = await walletPayments.logIn(login, customerContext(request))
-      if (!result.ok) return answerFailure(result, reply)
+      if (!result.ok) return sendFailure(result, reply)
       if (result.deviceCookie !== undefined) setDeviceCookie(reply, publicUrl, result.deviceCookie)
       return { next: 'code', token: result.token } satisfies Next
     },
@@ -137,7 +137,7 @@ export const steps: FastifyPluginAsyncTypebox<PaymentLimits> = async (app, { cha
       const deposit = await payableDeposit(request)
       const { token, code } = request.body
       const result = await walletPayments.verifyCode({ ...deposit, token, code }, customerContext(request))
-      if (!result.ok) return answerFailure(result, reply)
+      if (!result.ok) return sendFailure(result, reply)
       const next: Next = result.nextStep === 'Completed' ? { next: 'result' } : { next: 'device', token: result.token }
       return next
     },
@@ -155,7 +155,7 @@ export const steps: FastifyPluginAsyncTypebox<PaymentLimits> = async (app, { cha
       const deposit = await payableDeposit(request)
       const { token } = request.body
       const result = await walletPayments.validateDevice({ ...deposit, token }, customerContext(request))
-      return result.ok ? ({ next: 'result' } satisfies Next) : answerFailure(result, reply)
+      return result.ok ? ({ next: 'result' } satisfies Next) : sendFailure(result, reply)
     },
   )
 }
@@ -172,6 +172,6 @@ export function customerContext({ id }: FastifyRequest): CommandContext {
 }
 
 function refused(refusal: RefusalName, retryAfterSeconds: number | undefined) {
-  const [reason] = Object.entries(reasons).find(([, refusals]) => refusals.includes(refusal)) ?? ['trouble']
+  const [reason] = Object.entries(reasons).find(([, refusals]) => refusals.includes(refusal)) ?? ['failure']
   return { reason, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) }
 }

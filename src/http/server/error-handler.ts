@@ -69,11 +69,11 @@ export const failing = fp(async (app) => {
     if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
     return failed
   })
-  app.setErrorHandler((error, request, reply) => answerFailure(app, error, request, reply))
+  app.setErrorHandler((error, request, reply) => sendFailure(app, error, request, reply))
 }, failingPlugin)
 
 /** Responds to an error with an envelope, as all routes do except pages. */
-export function answerFailure(
+export function sendFailure(
   app: FastifyInstance,
   error: unknown,
   request: FastifyRequest,
@@ -135,7 +135,7 @@ function claimedMerchantId({ headers: { webapikey } }: FastifyRequest): string |
 }
 
 /** Responds on the socket to input that cannot be parsed as a request. */
-export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+export function sendClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code !== 'ECONNRESET' && socket.writable) {
     const refusal = socketRefusal(error)
     const { status } = refusals[refusal]

@@ -172,7 +172,7 @@ export const gate = fp(async (app) => {
 }, gatePlugin)
 
 /** Returns the context of a request whose merchant is known. */
-export function contextOf({ merchant, id }: FastifyRequest): CommandContext {
+export function merchantContext({ merchant, id }: FastifyRequest): CommandContext {
   return { actor: `merchant:${merchant!.merchantId}`, $correlationId: id, $causationId: id }
 }
 

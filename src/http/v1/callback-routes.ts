@@ -8,23 +8,23 @@ import { statusNameOf } from '../../domain/transfer/status.js'
 import { storedUuid } from '../../kernel/uuid.js'
 import { endpointHealth } from '../../queries/endpoint-queries.js'
 import { TokenBuckets } from '../../security/token-buckets.js'
-import { takeUp, testedEndpoint } from '../callback-endpoints.js'
+import { requeueCallbacks, sendTestEvent } from '../callback-endpoints.js'
 import { cursorOf, limitOf, timeOf } from '../query-parameters.js'
 import { badRequest, bodyFailures, invalid, RequestError, unknownCallback, unknownTransfer } from '../refusals.js'
-import { contextOf } from '../server/merchant-gate.js'
+import { merchantContext } from '../server/merchant-gate.js'
 import { endDeadline } from '../server/request-deadline.js'
 import type { CallbackView } from './callback-schemas.js'
 import {
-  CallbackListAnswer,
+  CallbackEndpointResponse,
   CallbackListQuery,
-  CallbackStreamAnswer,
-  CallbacksAnswer,
-  EndpointAnswer,
-  EndpointTestAnswer,
-  ResendAnswer,
-  ResendManyAnswer,
+  CallbackListResponse,
+  CallbackStreamResponse,
+  CallbacksResponse,
+  EndpointTestResponse,
   ResendManyRequest,
+  ResendManyResponse,
   ResendRequest,
+  ResendResponse,
   StreamHeaders,
   streamDescription,
 } from './callback-schemas.js'
@@ -45,7 +45,7 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
     '/v1/transfers/:trackingId/callbacks',
     read('getTransferCallbacks', 'Get the callbacks sent about a transfer', {
       params,
-      response: { 200: CallbacksAnswer, ...unknownTransfer },
+      response: { 200: CallbacksResponse, ...unknownTransfer },
     }),
     async (request) => {
       const { transfer } = await ownTransfer(request)
@@ -59,7 +59,7 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
         'Without a webhookId: all parked callbacks, or the latest one if none is parked. A callback can be resent after 1 minute, then after 2, 4, and up to 60 minutes; a callback of a sandbox merchant at any time.',
       params,
       body: ResendRequest,
-      response: { 202: ResendAnswer, ...badRequest, ...unknownTransfer, ...bodyFailures },
+      response: { 202: ResendResponse, ...badRequest, ...unknownTransfer, ...bodyFailures },
     }),
     async (request, reply) => {
       const { transfer } = await ownTransfer(request)
@@ -72,7 +72,7 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
     read('listCallbacks', 'List callbacks', {
       description: 'Newest first. A new callback or a changed status can take a moment to appear.',
       querystring: CallbackListQuery,
-      response: { 200: CallbackListAnswer, ...badRequest },
+      response: { 200: CallbackListResponse, ...badRequest },
     }),
     async (request) => {
       const { status, limit, cursor } = request.query
@@ -93,7 +93,7 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
       ...read('streamCallbacks', 'Listen to your callbacks', {
         description: streamDescription,
         headers: StreamHeaders,
-        response: { 200: CallbackStreamAnswer, ...badRequest },
+        response: { 200: CallbackStreamResponse, ...badRequest },
       }),
     },
     (request, reply) => {
@@ -108,7 +108,7 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
       description:
         'Resends the named callbacks, or those that were parked since a time. The same limit applies to each callback; callbacks that were resent just now are omitted, except those of a sandbox merchant.',
       body: ResendManyRequest,
-      response: { 202: ResendManyAnswer, ...badRequest, ...unknownCallback, ...bodyFailures },
+      response: { 202: ResendManyResponse, ...badRequest, ...unknownCallback, ...bodyFailures },
     }),
     async (request, reply) => {
       const { callbacks: named, parkedSince } = request.body
@@ -120,12 +120,14 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
       const wanted = named ? { callbacks: named } : { merchantId, parkedSince: since! }
       const sees = (each: string) => each === merchantId
       const who = { sees, by: 'merchant', takeReplays: app.gate.takeReplays, reader: readBy(request) } as const
-      return reply.code(202).send(await takeUp(app.services, wanted, who, contextOf(request)))
+      return reply.code(202).send(await requeueCallbacks(app.services, wanted, who, merchantContext(request)))
     },
   )
   app.get(
     '/v1/callbacks/endpoint',
-    read('getCallbackEndpoint', 'Get the state of your callback endpoint', { response: { 200: EndpointAnswer } }),
+    read('getCallbackEndpoint', 'Get the state of your callback endpoint', {
+      response: { 200: CallbackEndpointResponse },
+    }),
     (request) => endpointOf(request.merchant!),
   )
   app.post(
@@ -133,24 +135,24 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
     read('testCallbackEndpoint', 'Send a test event to your callback endpoint', {
       description:
         'At most one every five seconds. It is signed like a callback and has the header `x-transfer-test`. If it is delivered, callbacks that wait after a failed attempt are sent again.',
-      response: { 200: EndpointTestAnswer },
+      response: { 200: EndpointTestResponse },
     }),
     async (request) => {
       endDeadline(request)
-      return testedEndpoint(app.services, request.merchant!.merchantId, contextOf(request))
+      return sendTestEvent(app.services, request.merchant!.merchantId, merchantContext(request))
     },
   )
   app.post(
     '/v1/callbacks/endpoint/enable',
     read('enableCallbackEndpoint', 'Enable your callback endpoint again', {
       description: 'All waiting callbacks are sent, in order per transfer.',
-      response: { 200: EndpointAnswer },
+      response: { 200: CallbackEndpointResponse },
     }),
     async (request) => {
       const { merchantId, callbacksDisabled } = request.merchant!
       const waitSeconds = callbacksDisabled === null ? 0 : enables.take(merchantId, enabling.perSecond, enabling.burst)
       if (waitSeconds > 0) throw new RequestError('too-many-requests', { retryAfterSeconds: waitSeconds })
-      const enabled = await merchants.execute(merchantId, { type: 'EnableCallbacks' }, contextOf(request))
+      const enabled = await merchants.execute(merchantId, { type: 'EnableCallbacks' }, merchantContext(request))
       if (!enabled.accepted) throw new Error(`a merchant that calls is refused: ${enabled.refusal.rule}`)
       return endpointOf(enabled.merchant)
     },
@@ -168,7 +170,7 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
     if (waitSeconds > 0) throw new RequestError('resent-too-often', { retryAfterSeconds: waitSeconds })
     const sendAgain = async (which: Requeued) => {
       const send = settings.sandbox ? 'replay' : 'resend'
-      const result = await callbacks[send](trackingId, which, contextOf(request))
+      const result = await callbacks[send](trackingId, which, merchantContext(request))
       if (result.accepted) return result.count
       const { retryAfterSeconds } = result
       if (retryAfterSeconds === undefined) throw new RequestError('unknown-callback')

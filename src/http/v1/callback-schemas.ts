@@ -4,7 +4,7 @@ import { callbackStatuses } from '../../queries/callback-queries.js'
 import { NullableInteger, NullableString } from '../refusals.js'
 import { Limit, StatusCode, StatusName, Time, TrackingId } from './v1-schemas.js'
 
-export const CallbacksAnswer = Type.Object(
+export const CallbacksResponse = Type.Object(
   {
     items: Type.Array(
       Type.Object(
@@ -48,7 +48,7 @@ export const CallbacksAnswer = Type.Object(
   },
   { title: 'TransferCallbacks', description: 'The callbacks, lowest transfer revision first.' },
 )
-export type CallbackView = Static<typeof CallbacksAnswer>['items'][number]
+export type CallbackView = Static<typeof CallbacksResponse>['items'][number]
 
 /** In either case, with or without hyphens. */
 const anyUuid = '^[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}$'
@@ -60,7 +60,7 @@ export const ResendRequest = Type.Unsafe<{ readonly webhookId?: string } | null>
   title: 'ResendTransferCallbacksRequest',
 })
 
-export const ResendAnswer = Type.Object(
+export const ResendResponse = Type.Object(
   { requeued: Type.Integer({ description: 'The number of callbacks that will be resent.' }) },
   { title: 'ResendResult', description: 'Accepted; delivery follows.' },
 )
@@ -81,7 +81,7 @@ export const StreamHeaders = Type.Object({
   ),
 })
 
-export const CallbackStreamAnswer = {
+export const CallbackStreamResponse = {
   description: 'The events, until you or the service end the connection.',
   content: { 'text/event-stream': { schema: { type: 'string' } } },
 }
@@ -97,7 +97,7 @@ export const CallbackListQuery = Type.Object({
   cursor: Type.Optional(Type.String({ maxLength: 200, description: 'The `nextCursor` of the previous page.' })),
 })
 
-export const CallbackListAnswer = Type.Object(
+export const CallbackListResponse = Type.Object(
   {
     items: Type.Array(
       Type.Object(
@@ -139,7 +139,7 @@ export const ResendManyRequest = Type.Object(
   { title: 'ResendCallbacksRequest' },
 )
 
-export const ResendManyAnswer = Type.Object(
+export const ResendManyResponse = Type.Object(
   {
     requeued: Type.Integer({ description: 'The number of callbacks that will be resent.' }),
     more: Type.Boolean({ description: 'One request resends at most 1000; repeat it for the rest.' }),
@@ -147,7 +147,7 @@ export const ResendManyAnswer = Type.Object(
   { title: 'ResendManyResult', description: 'Accepted; delivery follows.' },
 )
 
-export const EndpointAnswer = Type.Object(
+export const CallbackEndpointResponse = Type.Object(
   {
     url: Type.String(),
     state: Type.Unsafe<'answering' | 'failing' | 'disabled'>({
@@ -163,7 +163,7 @@ export const EndpointAnswer = Type.Object(
   { title: 'CallbackEndpoint', description: 'Your callback endpoint and its state.' },
 )
 
-export const EndpointTestAnswer = Type.Object(
+export const EndpointTestResponse = Type.Object(
   {
     delivered: Type.Boolean(),
     httpStatus: NullableInteger({ description: 'Null without a response.' }),

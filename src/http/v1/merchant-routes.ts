@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { toJsonNumber } from '../../domain/money.js'
 import type { PaymentMethod } from '../../domain/payment-method.js'
 import { keyRoutes } from './requests.js'
-import { MerchantAnswer } from './v1-schemas.js'
+import { MerchantResponse } from './v1-schemas.js'
 
 /** Adds the route with which a program checks whose key it has, and whether the merchant is a sandbox merchant. */
 export const merchantRoutes: FastifyPluginAsyncTypebox = async (app) => {
@@ -14,7 +14,7 @@ export const merchantRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.get(
     '/v1/merchant',
     keyRoutes(app, 'read', 'Queries')('getMerchant', 'Get the merchant of your key', {
-      response: { 200: MerchantAnswer },
+      response: { 200: MerchantResponse },
     }),
     async (request) => {
       const { merchantId, settings } = request.merchant!

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
 import type { Scope } from '../../domain/merchant/api-key.js'
 import { type Status, statusCodes } from '../../domain/transfer/status.js'
 import type { ReadBy } from '../../readers/readers.js'
-import { streamId } from '../query-parameters.js'
+import { storedTrackingId } from '../query-parameters.js'
 import { keyFailures, RequestError } from '../refusals.js'
 
 interface Documentation extends FastifySchema {
@@ -28,7 +28,7 @@ export function readBy({ merchant }: FastifyRequest): ReadBy {
 
 /** Finds a transfer in the log, so it is never behind. @throws RequestError if it is missing or another merchant's, without a difference */
 export async function ownTransfer(request: FastifyRequest<{ Params: { trackingId: string } }>) {
-  const found = await request.server.services.transfers.find(streamId(request.params.trackingId))
+  const found = await request.server.services.transfers.find(storedTrackingId(request.params.trackingId))
   if (found?.transfer.merchantId !== request.merchant!.merchantId) throw new RequestError('unknown-transfer')
   return found
 }

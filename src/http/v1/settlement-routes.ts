@@ -12,19 +12,19 @@ import {
   settlingFailures,
   unknownTransfer,
 } from '../refusals.js'
-import { contextOf } from '../server/merchant-gate.js'
+import { merchantContext } from '../server/merchant-gate.js'
 import { checkedAmount, checkReceipt, checkTexts } from '../settlement-checks.js'
 import { keyRoutes, ownTransfer } from './requests.js'
 import {
-  TransferAnswer,
   TransferParams,
+  TransferResponse,
   WithdrawalAction,
   WithdrawalCancellation,
   WithdrawalCompletion,
 } from './v1-schemas.js'
 import { shownActor, viewOfTransfer } from './v1-transfer-view.js'
 
-const response = { 200: TransferAnswer, ...badRequest, ...unknownTransfer, ...settlingFailures, ...bodyFailures }
+const response = { 200: TransferResponse, ...badRequest, ...unknownTransfer, ...settlingFailures, ...bodyFailures }
 const revisionText =
   'Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response.'
 
@@ -58,7 +58,7 @@ export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
     app.post(`/v1/withdrawals/:trackingId/${action}`, options, (request) => {
       const { revision } = request.body
       return act(request, (trackingId) =>
-        transfers.act(trackingId, { type }, contextOf(request), { revision, underClaim: true }),
+        transfers.act(trackingId, { type }, merchantContext(request), { revision, underClaim: true }),
       )
     })
   }
@@ -74,7 +74,7 @@ export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
       const completion = { transactionAmountMinor, confirmedAmountMinor, receiptUrl, message }
       const acting = { revision, underClaim: true }
       return act(request, (trackingId) =>
-        transfers.act(trackingId, { type: 'Complete', ...completion }, contextOf(request), acting),
+        transfers.act(trackingId, { type: 'Complete', ...completion }, merchantContext(request), acting),
       )
     },
   )
@@ -91,7 +91,7 @@ export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
       checkTexts({ message })
       const acting = { revision, underClaim: true }
       return act(request, (trackingId) =>
-        transfers.act(trackingId, { type: 'Cancel', message }, contextOf(request), acting),
+        transfers.act(trackingId, { type: 'Cancel', message }, merchantContext(request), acting),
       )
     },
   )

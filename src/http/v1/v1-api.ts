@@ -1,20 +1,20 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { parseFeedPosition } from '../../queries/feed.js'
 import { listByReferenceId } from '../../queries/transfer-queries.js'
-import { cursorOf, limitOf, searched, streamId, timeOf } from '../query-parameters.js'
+import { cursorOf, limitOf, searched, storedTrackingId, timeOf } from '../query-parameters.js'
 import { badRequest, invalid, RequestError, unknownTransfer } from '../refusals.js'
 import { callbackRoutes } from './callback-routes.js'
 import { merchantRoutes } from './merchant-routes.js'
 import { keyRoutes, nestMetadata, ownTransfer, readBy, statusOf } from './requests.js'
 import { settlementRoutes } from './settlement-routes.js'
 import {
-  FeedAnswer,
   FeedQuery,
-  HistoryAnswer,
+  FeedResponse,
+  HistoryResponse,
   TransferParams as params,
-  TransferAnswer,
-  TransfersAnswer,
+  TransferResponse,
   TransfersQuery,
+  TransfersResponse,
 } from './v1-schemas.js'
 import { viewOfDocument, viewOfEvent, viewOfHistory, viewOfTransfer } from './v1-transfer-view.js'
 
@@ -24,7 +24,7 @@ export const v1: FastifyPluginAsyncTypebox = async (app) => {
   const read = keyRoutes(app, 'read', 'Queries')
   app.get(
     '/v1/transfers/:trackingId',
-    read('getTransfer', 'Get a transfer', { params, response: { 200: TransferAnswer, ...unknownTransfer } }),
+    read('getTransfer', 'Get a transfer', { params, response: { 200: TransferResponse, ...unknownTransfer } }),
     async (request) => {
       const { transfer, revision } = await ownTransfer(request)
       return viewOfTransfer(transfer, revision)
@@ -37,7 +37,7 @@ export const v1: FastifyPluginAsyncTypebox = async (app) => {
         description:
           'Newest first. A new transfer can take a moment to appear, except in a search by referenceId. With `metadata`, a page can be short or empty although `nextCursor` leads to more.',
         querystring: TransfersQuery,
-        response: { 200: TransfersAnswer, ...badRequest },
+        response: { 200: TransfersResponse, ...badRequest },
       }),
       preValidation: nestMetadata,
     },
@@ -70,10 +70,10 @@ export const v1: FastifyPluginAsyncTypebox = async (app) => {
     '/v1/transfers/:trackingId/events',
     read('getTransferEvents', 'Get the history of a transfer', {
       params,
-      response: { 200: HistoryAnswer, ...unknownTransfer },
+      response: { 200: HistoryResponse, ...unknownTransfer },
     }),
     async (request) => {
-      const history = await transfers.history(streamId(request.params.trackingId))
+      const history = await transfers.history(storedTrackingId(request.params.trackingId))
       if (history[0]?.event.data.merchantId !== request.merchant!.merchantId) throw new RequestError('unknown-transfer')
       return { items: history.map(viewOfHistory) }
     },
@@ -84,7 +84,7 @@ export const v1: FastifyPluginAsyncTypebox = async (app) => {
       description:
         'Oldest first. Continue with `after` = `next`. No event is ever inserted before a position that you have read.',
       querystring: FeedQuery,
-      response: { 200: FeedAnswer, ...badRequest },
+      response: { 200: FeedResponse, ...badRequest },
     }),
     async (request) => {
       const { after, limit } = request.query

@@ -43,7 +43,7 @@ export const payeeFields = {
   identityNumber: NullableString({ description: 'Withdrawals only.' }),
 } satisfies { readonly [field in keyof Payee]-?: TSchema }
 
-export const TransferAnswer = Type.Object(
+export const TransferResponse = Type.Object(
   {
     trackingId: TrackingId,
     transactionId: Type.String({ format: 'uuid', description: 'The same as trackingId.' }),
@@ -90,9 +90,9 @@ export const TransferAnswer = Type.Object(
   },
   { title: 'Transfer', description: 'The transfer.' },
 )
-export type TransferView = Static<typeof TransferAnswer>
+export type TransferView = Static<typeof TransferResponse>
 
-export const MerchantAnswer = Type.Object(
+export const MerchantResponse = Type.Object(
   {
     merchantId: Type.String({ format: 'uuid' }),
     name: Type.String(),
@@ -154,9 +154,9 @@ export const TransfersQuery = Type.Object({
   }),
 })
 
-export const TransfersAnswer = Type.Object(
+export const TransfersResponse = Type.Object(
   {
-    items: Type.Array(TransferAnswer, { description: 'Newest first.' }),
+    items: Type.Array(TransferResponse, { description: 'Newest first.' }),
     nextCursor: NullableString({ description: 'Null on the last page.' }),
   },
   { title: 'TransferPage', description: 'A page of transfers.' },
@@ -165,7 +165,7 @@ export const TransfersAnswer = Type.Object(
 /** Fields of events that the API does not show: ids that are shown elsewhere, and internal ones. */
 const hidden = [
   ...(['trackingId', 'merchantId', 'at', 'createdAt'] as const),
-  ...(['told', 'hashId', 'messageId', 'format', 'sha256', 'autoCancelledAmountMinor'] as const),
+  ...(['callbackOnCreate', 'hashId', 'messageId', 'format', 'sha256', 'autoCancelledAmountMinor'] as const),
 ]
 export const hiddenFields: ReadonlySet<string> = new Set(hidden)
 
@@ -204,7 +204,7 @@ const event = {
   data: EventData,
 }
 
-export const HistoryAnswer = Type.Object(
+export const HistoryResponse = Type.Object(
   {
     items: Type.Array(
       Type.Object(
@@ -227,7 +227,7 @@ export const FeedQuery = Type.Object({
   limit: Limit(100),
 })
 
-export const FeedAnswer = Type.Object(
+export const FeedResponse = Type.Object(
   {
     items: Type.Array(
       Type.Object({ position: Type.String(), trackingId: TrackingId, ...event }, { title: 'FeedEvent' }),

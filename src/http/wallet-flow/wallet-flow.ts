@@ -13,7 +13,7 @@ import {
   walletFailures,
 } from '../refusals.js'
 import { jsonTypes } from '../server/json-body.js'
-import { contextOf } from '../server/merchant-gate.js'
+import { merchantContext } from '../server/merchant-gate.js'
 import { endDeadline } from '../server/request-deadline.js'
 
 const TrackingId = Type.String({
@@ -58,13 +58,13 @@ const DeviceRequest = Type.Object(
   { title: 'WalletDeviceRequest' },
 )
 
-const LogInAnswer = Envelope(
+const LogInResponse = Envelope(
   Type.String({ description: 'A token for Wallet2Fa, valid for 5 minutes.', examples: ['eyJhbGciOi…'] }),
   'A code is on its way to the customer.',
   'LogInEnvelope',
 )
 
-const CodeAnswer = Envelope(
+const CodeResponse = Envelope(
   Type.Object(
     {
       next_step: Type.String({
@@ -81,7 +81,7 @@ const CodeAnswer = Envelope(
   'CodeEnvelope',
 )
 
-const DeviceAnswer = PolledEnvelope(
+const DeviceResponse = PolledEnvelope(
   { description: '`Completed` once the deposit is complete, otherwise null.', examples: ['Completed'] },
   'Done; or `success` false with `error.code` 20001 (the device is not confirmed yet) or 20002 (the payment is being carried out): ask again.',
 )
@@ -101,12 +101,12 @@ export const walletFlow: FastifyPluginAsyncTypebox = async (app) => {
     description:
       'Sends a code to the customer by SMS. The limits are 5 codes per minute and account, and 20 logins per deposit. The third wrong password starts a wait.',
     body: LogInRequest,
-    response: { 200: LogInAnswer, ...walletFailures },
+    response: { 200: LogInResponse, ...walletFailures },
   }
   app.post(`${path}/WalletCustomerLogin`, { ...deposits, schema: logIn }, async (request) => {
     const { userName: email, password } = request.body
     const login = { ...stepOf(request, request.body), email, password }
-    const result = await walletPayments.logIn(login, contextOf(request))
+    const result = await walletPayments.logIn(login, merchantContext(request))
     if (!result.ok) throw walletRefusal(result)
     return successEnvelope(result.token)
   })
@@ -116,13 +116,13 @@ export const walletFlow: FastifyPluginAsyncTypebox = async (app) => {
     summary: 'Verify the code',
     description: 'A login has five attempts. The right code uses up the token.',
     body: CodeRequest,
-    response: { 200: CodeAnswer, ...walletFailures },
+    response: { 200: CodeResponse, ...walletFailures },
   }
   app.post(`${path}/Wallet2Fa`, { ...deposits, schema: verify }, async (request) => {
     const { token, code } = request.body
     const result = await walletPayments.verifyCode(
       { ...stepOf(request, request.body), token, code },
-      contextOf(request),
+      merchantContext(request),
     )
     if (!result.ok) throw walletRefusal(result)
     return successEnvelope({ next_step: result.nextStep, token: result.token, account_number: result.accountNumber })
@@ -133,7 +133,7 @@ export const walletFlow: FastifyPluginAsyncTypebox = async (app) => {
     summary: 'Check whether the customer has confirmed the device, and finish the deposit',
     description: 'Poll every 2 seconds. One request per second and deposit counts against no limit.',
     body: DeviceRequest,
-    response: { 200: DeviceAnswer, ...walletFailures },
+    response: { 200: DeviceResponse, ...walletFailures },
   }
   // A request that the schema rejects must count, too.
   const uncounted = { ...app.gate.requireKey('deposits', { isCounted: false }), attachValidation: true }
@@ -143,7 +143,7 @@ export const walletFlow: FastifyPluginAsyncTypebox = async (app) => {
     const isPoll = poll !== undefined && walletPayments.isDeviceToken(poll)
     app.gate.chargePoll(request, isPoll ? `${poll.merchantId}:${poll.trackingId}` : undefined)
     if (!poll) throw validationError
-    const result = await walletPayments.validateDevice(poll, contextOf(request))
+    const result = await walletPayments.validateDevice(poll, merchantContext(request))
     if (!result.ok) throw walletRefusal(result, 'payment-pending')
     return successEnvelope('Completed')
   })

@@ -160,19 +160,19 @@ export async function integrityDetails(commands: IntegrityCommands, readModels: 
   const state = await commands.state()
   const { stoppedSince, stop, restored, findings } = state
   const status = await integrityStatus(readModels).catch(() => undefined)
-  const troubles = [...(status?.troubles ?? []), ...knownFindings(state, status)]
+  const problems = [...(status?.problems ?? []), ...knownFindings(state, status)]
   const [first, ...others] = findings
-  if (stop) troubles.unshift(`an operator stopped payouts at ${stop.at}: ${stop.reason} (transferd payouts resume)`)
-  if (restored) troubles.unshift(restoreDetail(restored))
+  if (stop) problems.unshift(`an operator stopped payouts at ${stop.at}: ${stop.reason} (transferd payouts resume)`)
+  if (restored) problems.unshift(restoreDetail(restored))
   const isUnexplained = stoppedSince !== null && !stop && !restored && !first
   if (isUnexplained)
-    troubles.unshift(
+    problems.unshift(
       `payouts are stopped since ${stoppedSince}, as an event of ${integrityStream} cannot be read (transferd events problems)`,
     )
-  if (!first) return troubles
+  if (!first) return problems
   const more = others.length > 0 ? `, and ${others.length} more` : ''
   const stopped = `payouts are stopped since ${stoppedSince}, as the log does not verify: ${first.place}: ${first.problem}`
-  return [`${stopped}${more} (transferd audit verify)`, ...troubles]
+  return [`${stopped}${more} (transferd audit verify)`, ...problems]
 }
 
 /** The metric of findings still counts those in spite of which payouts were resumed. */

@@ -108,7 +108,7 @@ export async function reportFindings(
   }
 }
 
-const nothing: RememberedCheckpoints = { kept: [], findings: [], troubles: [] }
+const nothing: RememberedCheckpoints = { kept: [], findings: [], problems: [] }
 
 /** Reads the checkpoints in the other stores. Without the master key, the sizes that they recorded of each other are ignored. */
 async function rememberedCheckpoints(configuration: Configuration, tree: AuditTree, box: SecretBox | undefined) {
@@ -135,7 +135,7 @@ function shown(
   { checkpoint, from, to, count: inLog, findings: ofLog, unsealed, lastEventAt, isComplete }: Verification,
   { keyId }: NoteVerifier,
   codesVerified: boolean,
-  { kept, findings: ofStores, troubles: unread }: RememberedCheckpoints,
+  { kept, findings: ofStores, problems: unread }: RememberedCheckpoints,
 ) {
   const findings = [...ofStores, ...ofLog].slice(0, maxFindings)
   const count = inLog + ofStores.length

@@ -8,7 +8,7 @@ import { Table } from './table.js'
 import { dropWords, WordIndex } from './word-index.js'
 
 /** MongoDB's limit. */
-const INDEXES_MAX = 64
+const maxIndexes = 64
 
 /**
  * The collections and their tables. Names map to numbered tables, so that names that differ only in case stay separate in SQLite, and a
@@ -81,8 +81,8 @@ export class Catalogue {
     const { key, having } = index
     if (Object.keys(key).join() === '_id') return undefined
     if (table.indexes.some((existing) => JSON.stringify(existing.key) === JSON.stringify(key))) return undefined
-    if (table.indexes.length >= INDEXES_MAX)
-      throw new TypeError(`read models: "${name}" has ${INDEXES_MAX} indexes already`)
+    if (table.indexes.length >= maxIndexes)
+      throw new TypeError(`read models: "${name}" has ${maxIndexes} indexes already`)
     this.addColumns(name, [index])
     const words = wordsField in key ? new WordIndex(table, wordsOf(name)!) : undefined
     const next = words?.fill(this.connection, after)

@@ -26,13 +26,13 @@ export interface Column {
 /** Returns the number of a keyword; -1 if no document contains it. */
 export type NumberOf = (keyword: string) => number
 
-export const SMALLEST_STRING_SQL = "''"
-export const SMALLEST_BLOB_SQL = "x''"
+export const smallestStringSql = "''"
+export const smallestBlobSql = "x''"
 
-const FALSE = Buffer.from([0])
-const TRUE = Buffer.from([1])
+const falseByte = Buffer.from([0])
+const trueByte = Buffer.from([1])
 /** Precedes a text that does not fit an integer column, because SQLite would convert digits to a number. */
-const MISFIT = '='
+const misfit = '='
 
 /** SQLite converts a whole number of such a column to an integer, which takes up to 6 bytes where a REAL takes 8. */
 export function affinityOf(type: FieldType | undefined): string {
@@ -48,7 +48,7 @@ export function encode(
   if (value === undefined || value === null) return null
   if (type === undefined) {
     checkScalar(field, value)
-    return typeof value === 'boolean' ? (value ? TRUE : FALSE) : value
+    return typeof value === 'boolean' ? (value ? trueByte : falseByte) : value
   }
   if (typeof value === 'string') {
     switch (type) {
@@ -59,14 +59,14 @@ export function encode(
       case 'keyword':
         return numberOf(value)
       case 'time':
-        return timeMs(value) ?? MISFIT + value
+        return timeMs(value) ?? misfit + value
       case 'ordinal':
         return ordinalOf(value) ?? refuseType(field, type, value)
       case 'number':
       case 'boolean':
         return refuseType(field, type, value)
       default:
-        return type.indexOf(value) + 1 || MISFIT + value
+        return type.indexOf(value) + 1 || misfit + value
     }
   }
   if (type === 'number' && typeof value === 'number') return value

@@ -6,8 +6,8 @@ import {
   compareStored,
   encode,
   jsonTypeSql,
-  SMALLEST_BLOB_SQL,
-  SMALLEST_STRING_SQL,
+  smallestBlobSql,
+  smallestStringSql,
 } from './columns.js'
 import type { Table } from './table.js'
 
@@ -63,11 +63,11 @@ function rangeToSql(column: string, operator: string, operand: ColumnValue, isCl
   const bounded = `${column} ${comparison[operator]} ?`
   if (isClosed) return bounded
   if (operator.startsWith('$g')) {
-    if (typeof operand === 'number') return `${bounded} AND ${column} < ${SMALLEST_STRING_SQL}`
-    return typeof operand === 'string' ? `${bounded} AND ${column} < ${SMALLEST_BLOB_SQL}` : bounded
+    if (typeof operand === 'number') return `${bounded} AND ${column} < ${smallestStringSql}`
+    return typeof operand === 'string' ? `${bounded} AND ${column} < ${smallestBlobSql}` : bounded
   }
   if (typeof operand === 'number') return bounded
-  return `${bounded} AND ${column} >= ${typeof operand === 'string' ? SMALLEST_STRING_SQL : SMALLEST_BLOB_SQL}`
+  return `${bounded} AND ${column} >= ${typeof operand === 'string' ? smallestStringSql : smallestBlobSql}`
 }
 
 /** Repeats the last value up to a power of two, because one statement per size would flood the statement cache. */

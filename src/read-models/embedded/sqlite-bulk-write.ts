@@ -13,7 +13,7 @@ import type { Connection } from './sqlite-connection.js'
 import type { Table } from './table.js'
 
 /** SQLite allows 32,766 parameters per statement; more rows per statement gain nothing. */
-const ROWS_MAX = 32
+const maxRows = 32
 
 /**
  * Applies operations in order, inside the caller's transaction. As in MongoDB's unordered bulk, a duplicate `_id` stops only its own
@@ -73,7 +73,7 @@ export function putDocuments(connection: Connection, table: Table, documents: re
   }
   // In two sizes only, because each size requires a prepared statement.
   for (let at = 0; at < documents.length; ) {
-    const rows = at + ROWS_MAX <= documents.length ? ROWS_MAX : 1
+    const rows = at + maxRows <= documents.length ? maxRows : 1
     const values = documents.slice(at, at + rows).flatMap((document) => table.rowOf(document))
     connection.statement(table.putSql(rows)).run(values)
     at += rows

@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Database, type Statement } from '@transferd/event-log/sqlite'
 import { ReadModelsUnavailableError } from '../read-models.js'
 
-const STATEMENTS_MAX = 256
-const BUSY_DEADLINE_MS = 5_000
+const maxStatements = 256
+const busyDeadlineMs = 5_000
 /** Short, because waiting inside SQLite blocks the event loop. The longer wait takes place between attempts. */
-const BUSY_IN_SQLITE_MS = 10
-const CACHE_KIB = 65_536
+const busyInSqliteMs = 10
+const cacheKib = 65_536
 /** Pages that change repeatedly, such as inner pages of indexes, are written once per checkpoint: 20 % faster than with 1,000. */
-const CHECKPOINT_PAGES = 16_000
-const WAL_BYTES_MAX = 128 * 1024 * 1024
+const checkpointPages = 16_000
+const maxWalBytes = 128 * 1024 * 1024
 const unavailableCode = /^SQLITE_(BUSY|FULL|IOERR|CANTOPEN|READONLY|LOCKED|PROTOCOL|NOMEM|CORRUPT|NOTADB|PERM)/
 
 /** One connection to the file, with its statements, transactions and error handling. */
@@ -38,7 +38,7 @@ export class Connection {
     if (statement === undefined) {
       statement = database.prepare(sql)
       if (statement.reader) statement.raw(true)
-      if (this.#statements.size >= STATEMENTS_MAX) this.#statements.delete(this.#statements.keys().next().value!)
+      if (this.#statements.size >= maxStatements) this.#statements.delete(this.#statements.keys().next().value!)
     } else this.#statements.delete(sql)
     this.#statements.set(sql, statement)
     return statement
@@ -73,7 +73,7 @@ export class Connection {
 
   /** Runs synchronous work, and waits for another writer. @throws ReadModelsUnavailableError */
   async read<T>(work: () => T): Promise<T> {
-    const deadlineMs = performance.now() + BUSY_DEADLINE_MS
+    const deadlineMs = performance.now() + busyDeadlineMs
     for (;;) {
       try {
         return work()
@@ -103,15 +103,15 @@ export class Connection {
 }
 
 function openFile(file: string): Database {
-  const database = new Database(file, { timeout: BUSY_IN_SQLITE_MS })
+  const database = new Database(file, { timeout: busyInSqliteMs })
   try {
     // NORMAL: see docs/decisions/0003-read-models.md for why a power cut only ever loses a suffix, checkpoint included.
     for (const pragma of [
       'journal_mode = WAL',
       'synchronous = NORMAL',
-      `cache_size = -${CACHE_KIB}`,
-      `wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
-      `journal_size_limit = ${WAL_BYTES_MAX}`,
+      `cache_size = -${cacheKib}`,
+      `wal_autocheckpoint = ${checkpointPages}`,
+      `journal_size_limit = ${maxWalBytes}`,
     ])
       database.pragma(pragma)
     // AUTOINCREMENT, because a reused number would let a stale connection read the table of another collection.

@@ -7,7 +7,7 @@ import { affinityOf, type Column, type ColumnValue, decode, encode, type NumberO
 import { WordIndex } from './word-index.js'
 
 /** MongoDB's limit. */
-const DOCUMENT_CHARACTERS_MAX = 16 * 1024 * 1024
+const maxDocumentCharacters = 16 * 1024 * 1024
 
 /**
  * One collection: its table `c<id>` with the column `id`, a column `f<n>` for each declared field and then for each indexed one, and `doc` with
@@ -124,7 +124,7 @@ export class Table {
     }
     if (rest === undefined) return null
     const text = JSON.stringify(rest)
-    if (text.length > DOCUMENT_CHARACTERS_MAX)
+    if (text.length > maxDocumentCharacters)
       throw new TypeError(`read models: document "${document._id}" has ${text.length} characters, too many`)
     return text
   }

@@ -3,7 +3,7 @@ import type { PaymentMethod } from '../../domain/payment-method.js'
 import type { TransferKind } from '../../domain/transfer/transfer-events.js'
 import { minuteMs } from '../../kernel/time.js'
 
-/** An action on a made-up transfer after its creation. */
+/** An action on a sample transfer after its creation. */
 export type Happening =
   | { readonly type: 'receive'; readonly amountMinor: bigint }
   | { readonly type: 'complete' | 'expire' }
@@ -25,16 +25,16 @@ const transferCount = 400
 const depositShare = 0.62
 const firstMerchantShare = 0.6
 
-/** Returns an hour of made-up transfers, oldest first. The result depends only on the seed and the frame. */
+/** Returns an hour of sample transfers, oldest first. The result depends only on the seed and the frame. */
 export function planOfAnHour(seed: number, frame: Frame): readonly PlannedTransfer[] {
   const dice = new Dice(seed)
-  const customers = madeUpCustomers(dice)
+  const customers = sampleCustomers(dice)
   const planned = Array.from({ length: transferCount }, (_, n) => plannedTransfer(n, dice, customers, frame))
   return planned.flatMap((each) => each ?? []).sort((a, b) => b.agoMs - a.agoMs)
 }
 
 /** Returns undefined if the catalogue has no suitable payment method. `agoMs` is the time before the end of the hour. */
-function plannedTransfer(n: number, dice: Dice, customers: ReturnType<typeof madeUpCustomers>, frame: Frame) {
+function plannedTransfer(n: number, dice: Dice, customers: ReturnType<typeof sampleCustomers>, frame: Frame) {
   const kind: TransferKind = dice.chance(depositShare) ? 'deposit' : 'withdrawal'
   const agoMs = dice.between(2_000, hourLong)
   const method = dice.oneOf(frame.paymentMethods.filter(({ kinds }) => kinds.includes(kind)))
@@ -54,7 +54,7 @@ function plannedTransfer(n: number, dice: Dice, customers: ReturnType<typeof mad
     amountMinor,
     channel,
     agoMs,
-    referenceId: `made-up-${String(n + 1).padStart(3, '0')}`,
+    referenceId: `sample-${String(n + 1).padStart(3, '0')}`,
     paymentMethod: method.code,
     steps,
   }
@@ -155,7 +155,7 @@ const lastNames = [
 const customerCount = 80
 
 /** The account numbers have the form of an IBAN at a fictitious bank. */
-function madeUpCustomers(dice: Dice) {
+function sampleCustomers(dice: Dice) {
   return Array.from({ length: customerCount }, (_, n) => {
     const name = `${dice.oneOf(firstNames)} ${dice.oneOf(lastNames)}`
     const username = name
@@ -165,7 +165,7 @@ function madeUpCustomers(dice: Dice) {
       .toLowerCase()
     const digits = Array.from({ length: 17 }, () => dice.between(0, 9)).join('')
     const accountNumber = iban('TR', `00000${digits}`)
-    return { userId: `made-up-${n + 1}`, name, username: `${username}${n + 1}`, accountNumber }
+    return { userId: `sample-${n + 1}`, name, username: `${username}${n + 1}`, accountNumber }
   })
 }
 

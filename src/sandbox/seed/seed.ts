@@ -38,9 +38,9 @@ const noReceiver = 'sample merchant without a receiver'
 const context: CommandContext = { actor: 'system:seed', $correlationId: 'seed', $causationId: 'seed' }
 /** The sandbox's actor, so that these merchants are suspended when the sandbox ends. */
 const registering: CommandContext = { ...context, actor: sandboxActor }
-const names = ['Made-up Shop', 'Made-up Games'] as const
+const names = ['Sample Shop', 'Sample Games'] as const
 
-export const seedNotice = `two made-up merchants (${names.join(', ')}) have an hour of made-up transfers`
+export const seedNotice = `two sample merchants (${names.join(', ')}) have an hour of sample transfers`
 
 /** Returns whether the log has no transfers yet. @throws StoreUnavailableError */
 export async function isWithoutTransfers(store: EventStore): Promise<boolean> {
@@ -48,7 +48,7 @@ export async function isWithoutTransfers(store: EventStore): Promise<boolean> {
 }
 
 /**
- * Registers two merchants and fills the sandbox with an hour of their made-up transfers, using the same commands as real transfers.
+ * Registers two merchants and fills the sandbox with an hour of their sample transfers, using the same commands as real transfers.
  * Disables their callbacks before the first transfer, so no callback is sent. Returns the number of transfers created.
  * @throws StoreUnavailableError
  */
@@ -92,8 +92,8 @@ export function startSeeding(parts: SeedParts, logger: Logger): { stop(): Promis
   let isStopping = false
   const shouldContinue = () => !isStopping && parts.shouldContinue()
   const seeding = seed({ ...parts, shouldContinue }).then(
-    (transfers) => logger.info({ transfers }, 'the sandbox has an hour of made-up transfers'),
-    (err) => logger.warn({ err }, 'the sandbox has no made-up transfers, or not all of them'),
+    (transfers) => logger.info({ transfers }, 'the sandbox has an hour of sample transfers'),
+    (err) => logger.warn({ err }, 'the sandbox has no sample transfers, or not all of them'),
   )
   return {
     async stop() {
@@ -130,7 +130,7 @@ class Seeding {
   async create(planned: PlannedTransfer, merchantId: string, at: string): Promise<void> {
     const { kind, referenceId, customer, amountMinor, paymentMethod, channel } = planned
     const { accountNumber, ...whose } = customer
-    const request = { merchantId, referenceId, amountMinor, paymentMethod, ...whose, told: false }
+    const request = { merchantId, referenceId, amountMinor, paymentMethod, ...whose, callbackOnCreate: false }
     const transfers = this.#transfers(at)
     const { depositExpiryMinutes: expiryMinutes } = this.settings.get(merchantId)!
     const result =

@@ -77,7 +77,7 @@ export function createBuiltInWallet(parts: BuiltInWalletDependencies): Wallet {
     trust: (accountNumber, device) =>
       available(async () => {
         await existing(accountNumber)
-        await accounts.execute(accountNumber, { type: 'TrustDevice', device }, contextOf(randomUUID()))
+        await accounts.execute(accountNumber, { type: 'TrustDevice', device }, walletContext(randomUUID()))
       }),
     collect: async (request) => {
       // The account is read first, because nothing can have been debited if this read fails.
@@ -101,7 +101,7 @@ export function createBuiltInWallet(parts: BuiltInWalletDependencies): Wallet {
 async function debit(accounts: WalletAccounts, request: Collect): Promise<Movement> {
   for (let attempt = 1; ; attempt++) {
     try {
-      const movement = await accounts.debit(request.accountNumber, request, contextOf(request.trackingId))
+      const movement = await accounts.debit(request.accountNumber, request, walletContext(request.trackingId))
       if (movement) return movement
       throw new Error('a wallet account is missing from the log')
     } catch (error) {
@@ -128,7 +128,7 @@ function collectionOf(movement: Movement): Collection {
   }
 }
 
-function contextOf(cause: string): CommandContext {
+function walletContext(cause: string): CommandContext {
   return { actor: 'system:wallet', $correlationId: cause, $causationId: cause }
 }
 

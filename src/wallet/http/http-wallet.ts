@@ -32,14 +32,14 @@ const LoggedIn = Type.Object({
   accountNumber: Type.Integer({ minimum: 1, maximum: 999_999_999_999 }),
   sandbox: Type.Optional(Type.Boolean()),
 })
-export const LogInAnswer = TypeCompiler.Compile(
+export const LogInResponse = TypeCompiler.Compile(
   Type.Union([LoggedIn, Type.Object({ outcome: Type.Literal('refused') })]),
 )
-export const CodeAnswer = TypeCompiler.Compile(Type.Object({ valid: Type.Boolean() }))
-export const TrustAnswer = TypeCompiler.Compile(Type.Object({ trusted: Type.Boolean() }))
-export const DoneAnswer = TypeCompiler.Compile(Type.Object({}))
-export const CollectAnswer = TypeCompiler.Compile(Type.Union([Collected, Refused]))
-export const CollectionAnswer = TypeCompiler.Compile(
+export const CodeResponse = TypeCompiler.Compile(Type.Object({ valid: Type.Boolean() }))
+export const TrustResponse = TypeCompiler.Compile(Type.Object({ trusted: Type.Boolean() }))
+export const DoneResponse = TypeCompiler.Compile(Type.Object({}))
+export const CollectResponse = TypeCompiler.Compile(Type.Union([Collected, Refused]))
+export const CollectionResponse = TypeCompiler.Compile(
   Type.Union([Collected, Type.Object({ outcome: Type.Literal('none') })]),
 )
 
@@ -56,34 +56,34 @@ export function createHttpWallet(core: WalletCore): Wallet {
       // Attempts are counted by this form. The core receives no other one, which would allow uncounted guesses.
       const normal = normalEmail(email)
       if (normal === undefined) return { outcome: 'refused' }
-      const answer = await post('/logins', { email: normal, password }, LogInAnswer)
+      const answer = await post('/logins', { email: normal, password }, LogInResponse)
       return answer.outcome === 'refused' ? answer : { ...answer, sandbox: answer.sandbox ?? false }
     },
     sendCode: async ({ id: challengeId, accountNumber }, { merchantName, amountMinor }) => {
-      await post('/codes', { challengeId, accountNumber, merchantName, ...moneyOf(amountMinor) }, DoneAnswer)
+      await post('/codes', { challengeId, accountNumber, merchantName, ...moneyOf(amountMinor) }, DoneResponse)
     },
     verifyCode: async ({ id: challengeId, accountNumber }, code) =>
-      (await post('/codes/verifications', { challengeId, accountNumber, code }, CodeAnswer)).valid,
+      (await post('/codes/verifications', { challengeId, accountNumber, code }, CodeResponse)).valid,
     isTrusted: async (accountNumber, device) =>
-      (await get(`/accounts/${accountNumber}/devices/${encodeURIComponent(device)}`, TrustAnswer)).trusted,
+      (await get(`/accounts/${accountNumber}/devices/${encodeURIComponent(device)}`, TrustResponse)).trusted,
     askToTrust: async ({ accountNumber, confirmUrl, merchantName, amountMinor }) => {
       const body = { confirmUrl, merchantName, ...moneyOf(amountMinor) }
-      await post(`/accounts/${accountNumber}/device-confirmations`, body, DoneAnswer)
+      await post(`/accounts/${accountNumber}/device-confirmations`, body, DoneResponse)
     },
     trust: async (accountNumber, device) => {
-      await post(`/accounts/${accountNumber}/devices`, { device }, DoneAnswer)
+      await post(`/accounts/${accountNumber}/devices`, { device }, DoneResponse)
     },
     collect: async ({ trackingId, accountNumber, amountMinor, description, sandbox }) => {
       const money = { trackingId, accountNumber, ...moneyOf(amountMinor), description }
       // The field is omitted otherwise, so that a core without sandbox accounts does not have to support it.
       const body = sandbox ? { ...money, sandbox } : money
       const headers = { 'idempotency-key': trackingId }
-      const answer = await send(CollectAnswer, { method: 'POST', url: '/collections', body, headers })
+      const answer = await send(CollectResponse, { method: 'POST', url: '/collections', body, headers })
       return answer.outcome === 'collected' ? collected(answer) : { outcome: 'refused', reason: answer.reason }
     },
     collectionOf: async ({ trackingId, accountNumber }) => {
       const path = `/collections/${encodeURIComponent(trackingId)}?accountNumber=${accountNumber}`
-      const answer = await get(path, CollectionAnswer)
+      const answer = await get(path, CollectionResponse)
       return answer.outcome === 'collected' ? collected(answer) : undefined
     },
   }
@@ -111,13 +111,16 @@ function limited({ url, token, timeoutMs }: WalletCore) {
 function read<Schema extends TSchema>({ status, text }: ExchangeResponse, form: TypeCheck<Schema>): Static<Schema> {
   if (nothingDone.has(status)) throw new WalletUnavailableError(`the wallet core responded with status ${status}`)
   if (status !== 200) throw new WalletOutcomeUnknownError(`the wallet core responded with status ${status}`)
-  const answer = readAnswer(text, form)
+  const answer = readResponse(text, form)
   if (answer !== undefined) return answer
   throw new WalletOutcomeUnknownError('the wallet core responded with a body that does not match the contract')
 }
 
 /** Returns `undefined` if the response is not JSON or does not match the schema. */
-export function readAnswer<Schema extends TSchema>(text: string, form: TypeCheck<Schema>): Static<Schema> | undefined {
+export function readResponse<Schema extends TSchema>(
+  text: string,
+  form: TypeCheck<Schema>,
+): Static<Schema> | undefined {
   try {
     const answer: unknown = JSON.parse(text)
     return form.Check(answer) ? answer : undefined

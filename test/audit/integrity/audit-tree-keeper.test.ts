@@ -135,7 +135,7 @@ t.test(
     }
     await appendTransfers(store, 0, 120)
     const keeper = start(settings)
-    const first = await until(({ witnesses, troubles }) => witnesses.length === 1 && troubles.length === 0)
+    const first = await until(({ witnesses, problems }) => witnesses.length === 1 && problems.length === 0)
     t.equal(sizeOf(first), 301, 'the start of the tree is an event too')
     t.same(first.witnesses, ['witness.example'])
     await appendTransfers(store, 120, 150)
@@ -168,8 +168,8 @@ t.test('reports an unreachable witness or copy without stopping payouts', async 
     witnesses: [{ url: `${url.slice(0, -1)}`, key: witness }],
     copyTo: { kind: 'directory', directory: join(file, 'below') },
   })
-  const { troubles, note } = await until((status) => status.troubles.length === 2)
-  t.match(troubles, [/^witness.example has not cosigned: http/, /^The copy is behind: .*cannot be used/])
+  const { problems, note } = await until((status) => status.problems.length === 2)
+  t.match(problems, [/^witness.example has not cosigned: http/, /^The copy is behind: .*cannot be used/])
   t.equal(sizeOf({ note } as IntegrityStatus), 11)
   t.equal((await commands.state()).stoppedSince, null)
   await keeper.stop()
@@ -212,8 +212,8 @@ t.test('reports a damaged file other than the log without stopping payouts', asy
   const keeper = start({ damaged: ['read-models.db: SQLite reports: a page is missing.'] })
   await until((status) => sizeOf(status) === 11)
   await requestVerification(readModels, clock())
-  const { troubles } = await until((status) => status.troubles.length > 0)
-  t.same(troubles, ['read-models.db: SQLite reports: a page is missing.'])
+  const { problems } = await until((status) => status.problems.length > 0)
+  t.same(problems, ['read-models.db: SQLite reports: a page is missing.'])
   t.equal((await commands.state()).stoppedSince, null)
   await keeper.stop()
 })
@@ -296,7 +296,7 @@ t.test('seals nothing while a store cannot be read, whose checkpoint would other
   await appendTransfers(store, 5, 10)
   const blind = start({ checkpointStores: [memory] })
   const { note } = await until((status) =>
-    status.troubles.some((each) => /not sealed: .* cannot be read: damaged/.test(each)),
+    status.problems.some((each) => /not sealed: .* cannot be read: damaged/.test(each)),
   )
   await blind.stop()
   t.equal(text, kept)
@@ -305,7 +305,7 @@ t.test('seals nothing while a store cannot be read, whose checkpoint would other
   const again = start({ checkpointStores: [memory] })
   await until(
     (status) =>
-      sizeOf(status) > (note === null ? 0 : openCheckpoint(note, signer).size) && status.troubles.length === 0,
+      sizeOf(status) > (note === null ? 0 : openCheckpoint(note, signer).size) && status.problems.length === 0,
   )
   await again.stop()
   t.not(text, kept)

@@ -30,7 +30,7 @@ t.test('a store that another one has seen newer is a finding, until it is writte
   const [lists, keys] = [storeOf('the read models'), storeOf("the customers' keys")]
   const stores = [lists.store, keys.store]
   const running = new KeptCheckpoints(stores, macOf)
-  t.same(await running.read(tree), { kept: [], findings: [], troubles: [] })
+  t.same(await running.read(tree), { kept: [], findings: [], problems: [] })
   await running.write(noteOf(10))
   const early = lists.memory.text
   await running.write(noteOf(20))
@@ -57,9 +57,9 @@ t.test('a crash between two stores, an unavailable store and a lost store cause 
   keys.memory.failure = new Error('no connection')
   t.match(await running.write(noteOf(20)), [/The checkpoint was not kept in the customers' keys: no connection/])
   t.match(await running.write(noteOf(30)), [/not kept/])
-  t.match(await running.read(tree), { kept: [{ name: 'the read models' }], findings: [], troubles: [/cannot be read/] })
+  t.match(await running.read(tree), { kept: [{ name: 'the read models' }], findings: [], problems: [/cannot be read/] })
   keys.memory.failure = undefined
-  t.match(await running.read(tree), { kept: [{}, {}], findings: [], troubles: [] })
+  t.match(await running.read(tree), { kept: [{}, {}], findings: [], problems: [] })
   keys.memory.text = undefined
   t.match(await running.read(tree), { kept: [{ name: 'the read models' }], findings: [] })
 })

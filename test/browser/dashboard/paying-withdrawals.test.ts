@@ -2,7 +2,7 @@ import type { Static } from '@sinclair/typebox'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import type { Role } from '../../../src/domain/user/permissions.js'
-import type { BulkAnswer, TransferDetailView } from '../../../src/http/dashboard/api.js'
+import type { BulkResponse, TransferDetailView } from '../../../src/http/dashboard/api.js'
 import { long } from '../../support/long.js'
 import { launchBrowser } from '../launch-browser.js'
 import { until } from '../watched-page.js'
@@ -10,7 +10,7 @@ import { faultsOf } from './axe.js'
 import { password } from './dashboard-client.js'
 import { context, nameOf, narrow, startDashboard } from './dashboard-service.js'
 
-type BulkAnswerView = Static<typeof BulkAnswer>
+type BulkAnswerView = Static<typeof BulkResponse>
 
 /** Without motion, so that the sheet is in its place as soon as it is open. */
 const phone = { viewport: narrow, hasTouch: true, isMobile: true, reducedMotion: 'reduce' } as const

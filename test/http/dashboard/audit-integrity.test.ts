@@ -30,21 +30,21 @@ t.test('shows the state of the tree, and runs one requested verification at a ti
     verifications: [],
     payoutsStopped: null,
     resumed: null,
-    troubles: [],
+    problems: [],
   }
   const fresh = await startTestService()
   t.teardown(() => destroyTestService(fresh))
   t.same((await (await signInAs(fresh, 'auditor')).get('/audit/integrity')).json(), nothing)
   const startedAt = clock()
   const running = { occasion: 'asked', startedAt, finishedAt: null, verified: 4, treeSize: 9, findings: [] } as const
-  const status = { note, signedAt: startedAt, verifierKey: 'key', witnesses: ['w'], troubles: ['The copy is behind.'] }
+  const status = { note, signedAt: startedAt, verifierKey: 'key', witnesses: ['w'], problems: ['The copy is behind.'] }
   await saveIntegrityStatus(readModels, { ...status, verifications: [] })
   t.same((await auditor.post('/audit/verify')).json(), { started: true })
   t.ok(await verificationRequestedAt(readModels))
   await saveIntegrityStatus(readModels, { ...status, verifications: [running] })
   t.same((await auditor.post('/audit/verify')).json(), { started: false })
   const shown = (await auditor.get('/audit/integrity')).json()
-  t.match(shown, { verifications: [running], verifierKey: 'key', troubles: ['The copy is behind.'] })
+  t.match(shown, { verifications: [running], verifierKey: 'key', problems: ['The copy is behind.'] })
   t.same(shown.checkpoint, {
     ...{ origin: 'transferd/test', treeSize: 9, root: emptyRoot().toString('base64') },
     ...{ signedAt: startedAt, note, witnesses: ['w'] },
@@ -52,15 +52,15 @@ t.test('shows the state of the tree, and runs one requested verification at a ti
 })
 
 t.test('an administrator with a recent sign-in resumes payouts with a recorded reason', async (t) => {
-  const status = { note, signedAt: clock(), verifierKey: 'key', witnesses: [], troubles: ['The copy is behind.'] }
+  const status = { note, signedAt: clock(), verifierKey: 'key', witnesses: [], problems: ['The copy is behind.'] }
   await saveIntegrityStatus(readModels, { ...status, verifications: [] })
   await commands.report([finding, { ...finding, place: 'transfer-2@0' }], 9, system)
-  const [detail, trouble] = await integrityDetails(commands, readModels)
+  const [detail, problem] = await integrityDetails(commands, readModels)
   t.match(
     detail,
     /^payouts are stopped since .*: transfer-1@3: The event differs\., and 1 more \(transferd audit verify\)$/,
   )
-  t.equal(trouble, 'The copy is behind.')
+  t.equal(problem, 'The copy is behind.')
   const administrator = await signInAs(service, 'administrator')
   const auditor = await signInAs(service, 'auditor')
   t.match((await auditor.get('/audit/integrity')).json().payoutsStopped.findings, [finding, { place: 'transfer-2@0' }])

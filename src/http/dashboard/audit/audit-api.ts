@@ -1,5 +1,5 @@
 import { Type } from '../../../kernel/typebox.js'
-import { Data, Items, List, Nullable, OneOf, Reason, StatementAnswer, Text, Time } from '../api.js'
+import { Data, Items, List, Nullable, OneOf, Reason, StatementResponse, Text, Time } from '../api.js'
 
 /**
  * The API of the audit pages under `/dashboard/api/audit`, with the conventions of api.ts. `at` is an ISO 8601 time, which refers to the
@@ -34,7 +34,7 @@ export const AuditStoryItem = Type.Object({
   data: Data,
 })
 /** In the order of the log. */
-export const AuditStoryAnswer = Items(AuditStoryItem)
+export const AuditStoryResponse = Items(AuditStoryItem)
 
 export const AuditStateQuery = Type.Object({
   of: OneOf(['transfer', 'merchant', 'statement']),
@@ -43,7 +43,7 @@ export const AuditStateQuery = Type.Object({
   at: PointInTime,
 })
 /** Rejected as unknown if it did not exist at that time. */
-export const AuditStateAnswer = Type.Object({
+export const AuditStateResponse = Type.Object({
   of: OneOf(['transfer', 'merchant', 'statement']),
   id: Text,
   /** The position of the last event that counts, or null for an empty statement. */
@@ -52,7 +52,7 @@ export const AuditStateAnswer = Type.Object({
   /** The state of a transfer or a merchant, without secrets. Null for a statement. */
   state: Nullable(Data),
   /** The lines of a statement. Null for other subjects. */
-  statement: Nullable(StatementAnswer.properties.items),
+  statement: Nullable(StatementResponse.properties.items),
 })
 
 export const AuditActionsQuery = Type.Object({
@@ -82,7 +82,7 @@ export const AuditAction = Type.Object({
  * The actions, oldest first. One response covers a limited part of the log, so a page can be empty and have a successor. `lookedUpTo` is
  * the time of the last event that it covers.
  */
-export const AuditActionsAnswer = Type.Object({
+export const AuditActionsResponse = Type.Object({
   items: List(AuditAction),
   nextCursor: Nullable(Text),
   lookedUpTo: Nullable(Time),
@@ -98,7 +98,7 @@ export const AuditExportQuery = Type.Object({
   until: Type.Optional(Type.String({ maxLength: 64 })),
 })
 /** The content of an export. Request it first, then the export with its `until`. */
-export const AuditManifestAnswer = Type.Object({
+export const AuditManifestResponse = Type.Object({
   format: OneOf(['ndjson', 'csv']),
   merchantId: Nullable(Text),
   from: Nullable(Time),
@@ -152,7 +152,7 @@ const RestoredLog = Type.Object({
   at: Time,
 })
 /** GET /audit/integrity. */
-export const AuditIntegrityAnswer = Type.Object({
+export const AuditIntegrityResponse = Type.Object({
   /** Null before the first checkpoint and on a node without a tree. */
   checkpoint: Nullable(
     Type.Object({
@@ -186,10 +186,10 @@ export const AuditIntegrityAnswer = Type.Object({
   /** The last resumption of payouts. */
   resumed: Nullable(PayoutDecision),
   /** Other problems as sentences, such as an unreachable copy or witness. */
-  troubles: List(Text),
+  problems: List(Text),
 })
 /** POST /audit/verify has no body and returns immediately. GET /audit/integrity shows the progress. */
-export const AuditVerifyAnswer = Type.Object({
+export const AuditVerifyResponse = Type.Object({
   /** False if a requested verification is already running. */
   started: Type.Boolean(),
 })
@@ -199,7 +199,7 @@ export const ResumePayoutsBody = Type.Object({
   /** The revision that the user saw. A finding or a stop after it is `changed-meanwhile`. */
   revision: Type.Integer({ minimum: 0 }),
 })
-export const ResumePayoutsAnswer = Type.Object({
+export const ResumePayoutsResponse = Type.Object({
   /** False if payouts were not stopped. */
   changed: Type.Boolean(),
 })

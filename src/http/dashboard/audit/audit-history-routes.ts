@@ -4,20 +4,20 @@ import { type ExportQuery, exportName, manifestOf } from '../../../audit/history
 import type { ExportSealing } from '../../../audit/proofs/export-signature.js'
 import { formatPosition, type Position, parsePosition } from '../../../event-store/event-store.js'
 import { type PointInTime, parsePointInTime } from '../../../queries/point-in-time.js'
-import { streamId, timeOf } from '../../query-parameters.js'
+import { storedTrackingId, timeOf } from '../../query-parameters.js'
 import { invalid, RequestError } from '../../refusals.js'
 import { TransferParams as params } from '../api.js'
 import { checkSession, closeOf, sendPages, withoutHead } from '../downloads.js'
 import { actorNames, readBy, withNamedActors } from '../session-guard.js'
 import {
-  AuditActionsAnswer,
   AuditActionsQuery,
+  AuditActionsResponse,
   AuditExportQuery,
-  AuditManifestAnswer,
-  AuditStateAnswer,
+  AuditManifestResponse,
   AuditStateQuery,
-  AuditStoryAnswer,
+  AuditStateResponse,
   AuditStoryQuery,
+  AuditStoryResponse,
 } from './audit-api.js'
 
 const actionsLimit = 100
@@ -30,9 +30,9 @@ export const auditHistoryRoutes: FastifyPluginAsyncTypebox = async (app) => {
 
   app.get(
     '/audit/story/:trackingId',
-    read({ params, querystring: AuditStoryQuery }, AuditStoryAnswer),
+    read({ params, querystring: AuditStoryQuery }, AuditStoryResponse),
     async (request) => {
-      const [id, at] = [streamId(request.params.trackingId), pointInTimeOf(request.query.at)]
+      const [id, at] = [storedTrackingId(request.params.trackingId), pointInTimeOf(request.query.at)]
       const story = await readers.page(readBy(request), 'story', id, at)
       if (!story) throw new RequestError('unknown-transfer')
       const nameOf = actorNames(request)
@@ -45,7 +45,7 @@ export const auditHistoryRoutes: FastifyPluginAsyncTypebox = async (app) => {
       }
     },
   )
-  app.get('/audit/state', read({ querystring: AuditStateQuery }, AuditStateAnswer), async (request, reply) => {
+  app.get('/audit/state', read({ querystring: AuditStateQuery }, AuditStateResponse), async (request, reply) => {
     const { of, at } = request.query
     const wanted = [of, request.query.id, pointInTimeOf(at)] as const
     const by = readBy(request)
@@ -58,7 +58,7 @@ export const auditHistoryRoutes: FastifyPluginAsyncTypebox = async (app) => {
     if (!found) throw new RequestError(of === 'transfer' ? 'unknown-transfer' : 'unknown-merchant')
     return withNamedActors(found, actorNames(request))
   })
-  app.get('/audit/actions', read({ querystring: AuditActionsQuery }, AuditActionsAnswer), async (request) => {
+  app.get('/audit/actions', read({ querystring: AuditActionsQuery }, AuditActionsResponse), async (request) => {
     const { actor, type, cursor, ...times } = request.query
     const [from, to] = [timeOf('from', times.from), timeOf('to', times.to)]
     const after = cursor === undefined ? undefined : positionOf('cursor', cursor)
@@ -77,7 +77,7 @@ export const auditHistoryRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const pages = await readers.file(readBy(request), closeOf(reply), 'events', query)
     return sendPages(reply, exportName(query.format), query.format, pages)
   })
-  app.get('/audit/manifest', read({ querystring: AuditExportQuery }, AuditManifestAnswer), async (request, reply) => {
+  app.get('/audit/manifest', read({ querystring: AuditExportQuery }, AuditManifestResponse), async (request, reply) => {
     const query = await queryOf(exportSealing, request.query)
     const name = `${exportName(query.format)}.${query.format}`
     const measured = await readers.walk(readBy(request), closeOf(reply), 'manifest', query, name)

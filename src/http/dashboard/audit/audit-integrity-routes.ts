@@ -9,14 +9,14 @@ import {
 import { IntegrityCommands } from '../../../commands/integrity/integrity-commands.js'
 import { violate } from '../../../kernel/rules.js'
 import { isVisible } from '../../../kernel/text.js'
-import { streamId } from '../../query-parameters.js'
+import { storedTrackingId } from '../../query-parameters.js'
 import { accepted, invalid, RequestError } from '../../refusals.js'
 import { TransferParams as params } from '../api.js'
 import { sendFile } from '../downloads.js'
-import { actorNames, contextOf } from '../session-guard.js'
-import { AuditIntegrityAnswer, AuditVerifyAnswer, ResumePayoutsAnswer, ResumePayoutsBody } from './audit-api.js'
+import { actorNames, userContext } from '../session-guard.js'
+import { AuditIntegrityResponse, AuditVerifyResponse, ResumePayoutsBody, ResumePayoutsResponse } from './audit-api.js'
 
-const noStatus = { verifierKey: null, verifications: [], troubles: [] }
+const noStatus = { verifierKey: null, verifications: [], problems: [] }
 
 /** Adds the routes that verify the log and resume payouts. */
 export const auditIntegrityRoutes: FastifyPluginAsyncTypebox = async (app) => {
@@ -24,7 +24,7 @@ export const auditIntegrityRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { viewers } = app
   const read = viewers.allow('audit:read')
   const commands = new IntegrityCommands(eventStore, clock)
-  app.get('/audit/integrity', read({}, AuditIntegrityAnswer), async (request) => {
+  app.get('/audit/integrity', read({}, AuditIntegrityResponse), async (request) => {
     const [status, { state, revision }, stopped, resumed] = await Promise.all([
       integrityStatus(readModels),
       commands.read(),
@@ -34,12 +34,12 @@ export const auditIntegrityRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const { stoppedSince, stop, restored, findings } = state
     const named = (decision: typeof resumed) =>
       decision ? { ...decision, byName: actorNames(request)(decision.by) } : null
-    const { verifierKey, verifications, troubles } = status ?? noStatus
+    const { verifierKey, verifications, problems } = status ?? noStatus
     return {
       checkpoint: status ? checkpointOf(status) : null,
       verifierKey,
       verifications,
-      troubles,
+      problems,
       payoutsStopped:
         stoppedSince === null || revision === 'no_stream'
           ? null
@@ -47,22 +47,22 @@ export const auditIntegrityRoutes: FastifyPluginAsyncTypebox = async (app) => {
       resumed: named(resumed),
     }
   })
-  app.post('/audit/verify', viewers.allow('audit:verify')({}, AuditVerifyAnswer), async () => {
+  app.post('/audit/verify', viewers.allow('audit:verify')({}, AuditVerifyResponse), async () => {
     const running = (await integrityStatus(readModels))?.verifications[0]
     const started = !(running?.occasion === 'asked' && running.finishedAt === null)
     if (started) await requestVerification(readModels, clock())
     return { started }
   })
-  const resume = viewers.allow('integrity:resume')({ body: ResumePayoutsBody }, ResumePayoutsAnswer)
+  const resume = viewers.allow('integrity:resume')({ body: ResumePayoutsBody }, ResumePayoutsResponse)
   app.post('/audit/resume-payouts', resume, async (request) => {
     const reason = request.body.reason.trim()
     if (reason === '') throw invalid('reason', 'blank')
     if (!isVisible(reason)) throw invalid('reason', 'hidden-characters')
-    const result = await commands.resumePayouts(reason, request.body.revision, contextOf(request))
+    const result = await commands.resumePayouts(reason, request.body.revision, userContext(request))
     return { changed: accepted('event', result, actorNames(request)).changed }
   })
   app.get('/audit/proof/:trackingId', read({ params }), async (request, reply) => {
-    const trackingId = streamId(request.params.trackingId)
+    const trackingId = storedTrackingId(request.params.trackingId)
     const made = await proofOf(trackingId)
     if (made.outcome === 'unknown') throw new RequestError('unknown-transfer')
     if (made.outcome === 'not-sealed') throw new RequestError('not-sealed')
@@ -73,7 +73,7 @@ export const auditIntegrityRoutes: FastifyPluginAsyncTypebox = async (app) => {
   })
 }
 
-function checkpointOf(status: IntegrityStatus): Static<typeof AuditIntegrityAnswer>['checkpoint'] {
+function checkpointOf(status: IntegrityStatus): Static<typeof AuditIntegrityResponse>['checkpoint'] {
   const { note, signedAt, witnesses } = status
   if (note === null) return null
   const { origin, size, root } = parseCheckpoint(parseNote(note).text)

@@ -4,7 +4,7 @@ import { statusNameOf } from '../../../domain/transfer/status.js'
 import { storedUuid } from '../../../kernel/uuid.js'
 import { type ListedCallback, listCallbacksOfTransfer } from '../../../queries/callback-queries.js'
 import { attemptsOf } from '../../../read-models/endpoint-attempts.js'
-import { storedCallback, takeUp, testedEndpoint } from '../../callback-endpoints.js'
+import { requeueCallbacks, sendTestEvent, storedCallback } from '../../callback-endpoints.js'
 import { cursorOf, limitOf, timeOf } from '../../query-parameters.js'
 import { accepted, RequestError } from '../../refusals.js'
 import { endDeadline } from '../../server/request-deadline.js'
@@ -12,18 +12,18 @@ import {
   CallbackContent,
   CallbackParams,
   CallbackStreamQuery,
-  CallbacksAnswer,
   CallbacksQuery,
-  EndpointsAnswer,
+  CallbacksResponse,
+  EndpointsResponse,
   MerchantItem,
   MerchantParams as params,
-  ResendAnswer,
   ResendRequest,
+  ResendResponse,
   TestAnswer,
 } from '../api.js'
 import { withoutHead } from '../downloads.js'
 import { noteMerchantChange } from '../merchants/merchant-routes.js'
-import { contextOf, merchantsOf, readBy, requireOwn, seenMerchants, sees } from '../session-guard.js'
+import { merchantsOf, readBy, requireOwn, seenMerchants, sees, userContext } from '../session-guard.js'
 
 /** Allows 200 callback ids. */
 const bodyLimit = 64 * 1024
@@ -39,7 +39,7 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const read = app.viewers.allow('transfers:read')
   const manage = app.viewers.allow('endpoints:manage')
   const resend = app.viewers.allow('callbacks:resend')
-  app.get('/callbacks', read({ querystring: CallbacksQuery }, CallbacksAnswer), async (request) => {
+  app.get('/callbacks', read({ querystring: CallbacksQuery }, CallbacksResponse), async (request) => {
     const { merchantId, status, trackingId, limit, cursor } = request.query
     const merchantIds = merchantsOf(request, merchantId)
     const filter = { merchantIds, status, limit: limitOf(limit), cursor: cursorOf(cursor) }
@@ -60,9 +60,7 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const mayListen = async () => {
       const user = app.services.userDirectory.byId(userId)
       // Unavailable read models end no session. The next check decides.
-      return (
-        user !== undefined && sees(user, merchantId) && app.viewers.sessions.isUnderWay(sessionId).catch(() => true)
-      )
+      return user !== undefined && sees(user, merchantId) && app.viewers.sessions.isActive(sessionId).catch(() => true)
     }
     return app.streamCallbacks(request, reply, { merchantId, seesSignatures: false, mayListen, lastEventId })
   })
@@ -78,19 +76,19 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
     // The hash depends on a secret of the merchant, and would let a reader confirm a guess of it.
     return { request: callbackBody(payload, trackingId, () => '…'), response: last?.body ?? null }
   })
-  app.post('/callbacks/resend', { bodyLimit, ...resend({ body: ResendRequest }, ResendAnswer) }, async (request) => {
+  app.post('/callbacks/resend', { bodyLimit, ...resend({ body: ResendRequest }, ResendResponse) }, async (request) => {
     const { body, viewer } = request
     const wanted = 'callbacks' in body ? body : { ...body, parkedSince: timeOf('parkedSince', body.parkedSince)! }
     if ('merchantId' in wanted) requireOwn(request, wanted.merchantId)
     const by = viewer.merchantIds === null ? 'operator' : 'merchant'
-    return takeUp(
+    return requeueCallbacks(
       app.services,
       wanted,
       { sees: (id) => sees(viewer, id), by, takeReplays: app.gate.takeReplays, reader: readBy(request) },
-      contextOf(request),
+      userContext(request),
     )
   })
-  app.get('/endpoints', read({}, EndpointsAnswer), async (request) => {
+  app.get('/endpoints', read({}, EndpointsResponse), async (request) => {
     const seen = seenMerchants(request)
     const ids = seen.map(({ merchantId }) => merchantId)
     const health = await readers.page(readBy(request), 'endpoints', ids)
@@ -103,11 +101,11 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
   })
   app.post('/merchants/:merchantId/endpoint/test', manage({ params }, TestAnswer), async (request) => {
     endDeadline(request)
-    return testedEndpoint(app.services, requireOwn(request, request.params.merchantId), contextOf(request))
+    return sendTestEvent(app.services, requireOwn(request, request.params.merchantId), userContext(request))
   })
   app.post('/merchants/:merchantId/endpoint/enable', manage({ params }, MerchantItem), async (request) => {
     const merchantId = requireOwn(request, request.params.merchantId)
-    const enabled = await merchants.execute(merchantId, { type: 'EnableCallbacks' }, contextOf(request))
+    const enabled = await merchants.execute(merchantId, { type: 'EnableCallbacks' }, userContext(request))
     return noteMerchantChange(request, 'endpoint-enabled', merchantId, accepted('merchant', enabled))
   })
 }

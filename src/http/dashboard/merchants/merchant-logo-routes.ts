@@ -5,7 +5,7 @@ import { type ReceiptType, storeReceipt } from '../../../read-models/receipts.js
 import { sendLogo } from '../../merchant-logo.js'
 import { accepted, invalid } from '../../refusals.js'
 import { MerchantItem, MerchantParams as params } from '../api.js'
-import { contextOf, requireOwn } from '../session-guard.js'
+import { requireOwn, userContext } from '../session-guard.js'
 import { noteMerchantChange } from './merchant-routes.js'
 
 const maxBytes = 128 * 1024
@@ -22,7 +22,7 @@ export const merchantLogoRoutes: FastifyPluginAsyncTypebox = async (app) => {
   })
   const change = async (request: FastifyRequest<{ Params: { merchantId: string } }>, sha256: string | null) => {
     const merchantId = requireOwn(request, request.params.merchantId)
-    const result = await merchants.execute(merchantId, { type: 'ChangeLogo', sha256 }, contextOf(request))
+    const result = await merchants.execute(merchantId, { type: 'ChangeLogo', sha256 }, userContext(request))
     return noteMerchantChange(request, 'logo', merchantId, accepted('merchant', result))
   }
 

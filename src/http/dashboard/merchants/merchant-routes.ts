@@ -16,12 +16,12 @@ import {
   IssuedMerchant,
   IssuedSecret,
   MerchantItem,
-  MerchantsAnswer,
+  MerchantsResponse,
   PlainAction,
   MerchantParams as params,
   RotateRequest,
 } from '../api.js'
-import { actorNames, changedBy, contextOf, requireOwn, seenMerchants } from '../session-guard.js'
+import { actorNames, changedBy, requireOwn, seenMerchants, userContext } from '../session-guard.js'
 
 /** Adds the routes for merchants, their settings, keys and secrets. Issued keys appear only in the response. */
 export const merchantRoutes: FastifyPluginAsyncTypebox = async (app) => {
@@ -32,7 +32,7 @@ export const merchantRoutes: FastifyPluginAsyncTypebox = async (app) => {
     requireOwn(request, request.params.merchantId)
   const shown = (merchant: Merchant) => ({ merchant, revision: directory.revisionOf(merchant.merchantId) })
 
-  app.get('/merchants', read({}, MerchantsAnswer), async (request) => {
+  app.get('/merchants', read({}, MerchantsResponse), async (request) => {
     const latestFirst = seenMerchants(request).sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1))
     return { items: latestFirst.map((merchant) => itemOf(request, shown(merchant))) }
   })
@@ -46,7 +46,7 @@ export const merchantRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const { name, callbackUrl, allowIps, sandbox = false } = request.body
     const settings: MerchantSettings = { ...defaultSettings(sandbox), name, callbackUrl, allowIps }
     refuseSettings({}, settings)
-    const { id, ...secrets } = await merchants.register(settings, contextOf(request))
+    const { id, ...secrets } = await merchants.register(settings, userContext(request))
     const merchant = await noteMerchantChange(request, 'created', id)
     return { merchant: await withCheckedEndpoint(merchant), ...secrets }
   })
@@ -63,7 +63,7 @@ export const merchantRoutes: FastifyPluginAsyncTypebox = async (app) => {
       const isElsewhere = callbackUrl !== undefined && callbackUrl !== before.settings.callbackUrl
       const changes = { ...others, ...(isElsewhere && { callbackUrl }) }
       refuseSettings(before.settings, changes)
-      const result = await changeMerchantSettings(merchants, merchantId, changes, contextOf(request), revision)
+      const result = await changeMerchantSettings(merchants, merchantId, changes, userContext(request), revision)
       const after = accepted('merchant', result, actorNames(request))
       if (!after.changed) return itemOf(request, after)
       const item = await noteMerchantChange(request, 'settings', merchantId, after)
@@ -76,13 +76,13 @@ export const merchantRoutes: FastifyPluginAsyncTypebox = async (app) => {
   ] as const) {
     app.post(`/merchants/:merchantId/${action}`, manage({ params }, MerchantItem), async (request) => {
       const merchantId = ownId(request)
-      const after = accepted('merchant', await merchants.execute(merchantId, { type }, contextOf(request)))
+      const after = accepted('merchant', await merchants.execute(merchantId, { type }, userContext(request)))
       return noteMerchantChange(request, change, merchantId, after)
     })
   }
   const confirm = manage({ params, body: PlainAction }, MerchantItem)
   app.post('/merchants/:merchantId/confirm-threshold', confirm, async (request) => {
-    const [merchantId, context] = [ownId(request), contextOf(request)]
+    const [merchantId, context] = [ownId(request), userContext(request)]
     const command = { type: 'ConfirmThreshold', by: context.actor } as const
     const result = await merchants.execute(merchantId, command, context, request.body)
     return noteMerchantChange(
@@ -94,7 +94,7 @@ export const merchantRoutes: FastifyPluginAsyncTypebox = async (app) => {
   })
   app.post('/merchants/:merchantId/keys', manage({ params, body: CreateKeyRequest }, IssuedSecret), async (request) => {
     const merchantId = ownId(request)
-    const created = await merchants.createApiKey(merchantId, keyOf(request.body), contextOf(request))
+    const created = await merchants.createApiKey(merchantId, keyOf(request.body), userContext(request))
     const { webApiKey: value } = accepted('merchant', created)
     return { merchant: await noteMerchantChange(request, 'key-created', merchantId), value }
   })
@@ -102,13 +102,13 @@ export const merchantRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.delete('/merchants/:merchantId/keys/:keyId', manage({ params: ofKey }, MerchantItem), async (request) => {
     const merchantId = ownId(request)
     const { keyId } = request.params
-    accepted('merchant', await merchants.execute(merchantId, { type: 'RevokeApiKey', keyId }, contextOf(request)))
+    accepted('merchant', await merchants.execute(merchantId, { type: 'RevokeApiKey', keyId }, userContext(request)))
     return noteMerchantChange(request, 'key-revoked', merchantId)
   })
   app.post('/merchants/:merchantId/rotate', manage({ params, body: RotateRequest }, IssuedSecret), async (request) => {
     const merchantId = ownId(request)
     const { secret, overlapMinutes: minutes = overlapMinutes.usual } = request.body
-    const context = contextOf(request)
+    const context = userContext(request)
     const value =
       secret === 'webApiKey'
         ? accepted('merchant', await merchants.rotateApiKey(merchantId, minutes, context)).webApiKey

@@ -88,7 +88,7 @@ export const ProjectionItem = Type.Object({
   /** The possible actions, regardless of the user's permissions. */
   actions: List(OneOf(projectionActions)),
 })
-export const ProjectionsAnswer = Items(
+export const ProjectionsResponse = Items(
   Type.Intersect([
     ProjectionItem,
     Type.Object({
@@ -107,7 +107,7 @@ export const ProjectionLag = Type.Object({
   since: Nullable(Time),
 })
 /** The projections whose lists are out of date: stopped, or more than five seconds behind. */
-export const FreshnessAnswer = Type.Object({
+export const FreshnessResponse = Type.Object({
   at: Time,
   stale: List(Type.Pick(ProjectionLag, ['name', 'state', 'since'])),
 })
@@ -132,7 +132,7 @@ export const ProblemItem = Type.Object({
   /** The projections that have stopped at it. */
   stopped: List(Text),
 })
-export const ProblemsAnswer = Items(ProblemItem)
+export const ProblemsResponse = Items(ProblemItem)
 
 /** Ignores the event permanently. A separate event records the user and the reason. */
 export const SkipEventRequest = Type.Object({
@@ -140,7 +140,7 @@ export const SkipEventRequest = Type.Object({
   revision: Type.Integer({ minimum: 0, maximum: 4_294_967_295 }),
   reason: Reason,
 })
-export const SkipEventAnswer = Type.Object({
+export const SkipEventResponse = Type.Object({
   problem: Text,
   /** False if it was already skipped. */
   changed: Type.Boolean(),
@@ -171,7 +171,7 @@ export const LeaseItem = Type.Object({
   nodeId: Nullable(Text),
   renewedAt: Time,
 })
-export const NodesAnswer = Type.Object({ nodes: List(NodeItem), leases: List(LeaseItem) })
+export const NodesResponse = Type.Object({ nodes: List(NodeItem), leases: List(LeaseItem) })
 
 // ── Stuck transfers ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -206,7 +206,7 @@ export const StuckItem = Type.Object({
   steps: Type.Integer(),
 })
 /** The oldest first, at most 100 per reason. Each reason has a minimum age. */
-export const StuckAnswer = Type.Object({
+export const StuckResponse = Type.Object({
   at: Time,
   items: List(StuckItem),
   reasons: List(
@@ -236,7 +236,7 @@ export const CheckItem = Type.Object({
   /** The remedy, as an English sentence, or null if none is needed. */
   advice: Nullable(Text),
 })
-export const ChecksAnswer = Type.Object({ at: Time, checks: List(CheckItem) })
+export const ChecksResponse = Type.Object({ at: Time, checks: List(CheckItem) })
 
 export type Check = Static<typeof CheckItem>
 export type ProjectionLag = Static<typeof ProjectionLag>

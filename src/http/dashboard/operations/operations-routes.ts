@@ -9,22 +9,22 @@ import { nodeOfHolder, ownNodeId } from '../../../read-models/lease-holder.js'
 import { listLeases } from '../../../read-models/leases.js'
 import { listNodes } from '../../../read-models/nodes.js'
 import { accepted, RequestError } from '../../refusals.js'
-import { actorNames, changedBy, contextOf, readBy, withNamedActors } from '../session-guard.js'
+import { actorNames, changedBy, readBy, userContext, withNamedActors } from '../session-guard.js'
 import { Freshness } from './freshness.js'
 import {
-  ChecksAnswer,
-  FreshnessAnswer,
-  NodesAnswer,
+  ChecksResponse,
+  FreshnessResponse,
+  NodesResponse,
   PauseRequest,
   PlainRequest,
-  ProblemsAnswer,
+  ProblemsResponse,
   ProjectionItem,
-  ProjectionsAnswer,
+  ProjectionsResponse,
   RebuildRequest,
   type RequestOutcome,
-  SkipEventAnswer,
   SkipEventRequest,
-  StuckAnswer,
+  SkipEventResponse,
+  StuckResponse,
 } from './operations-api.js'
 
 const params = Type.Object({ name: Type.String({ minLength: 1, maxLength: 64 }) })
@@ -44,21 +44,25 @@ export const operationsRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const manage = app.viewers.allow('operations:manage')
   const freshness = new Freshness(projectionLags, clock)
   app.addHook('onClose', async () => freshness.close())
-  const stale = app.viewers.allow('transfers:read')({}, FreshnessAnswer)
+  const stale = app.viewers.allow('transfers:read')({}, FreshnessResponse)
   app.get('/freshness', stale, async () => ({ at: clock(), stale: await freshness.stale() }))
   const listed = async (request: FastifyRequest) => {
     const items = await controls.list()
     return { items: items.map((item) => ({ ...named(request, item), lags: freshness.samplesOf(item.name) })) }
   }
-  app.get('/operations/projections', read({}, ProjectionsAnswer), listed)
-  app.post('/operations/projections/rebuild', manage({ body: RebuildRequest }, ProjectionsAnswer), async (request) => {
-    const { actor } = contextOf(request)
-    for (const { name } of await controls.list()) {
-      requireDone(await controls.request(name, 'rebuild', actor, request.body.keep ?? false))
-    }
-    note(request, 'rebuild', 'all projections')
-    return listed(request)
-  })
+  app.get('/operations/projections', read({}, ProjectionsResponse), listed)
+  app.post(
+    '/operations/projections/rebuild',
+    manage({ body: RebuildRequest }, ProjectionsResponse),
+    async (request) => {
+      const { actor } = userContext(request)
+      for (const { name } of await controls.list()) {
+        requireDone(await controls.request(name, 'rebuild', actor, request.body.keep ?? false))
+      }
+      note(request, 'rebuild', 'all projections')
+      return listed(request)
+    },
+  )
   const route = <Body extends TSchema>(
     change: string,
     body: Body,
@@ -69,7 +73,7 @@ export const operationsRoutes: FastifyPluginAsyncTypebox = async (app) => {
       manage({ params, body }, ProjectionItem),
       async (request) => {
         const { name } = request.params
-        requireDone(await ask(name, contextOf(request).actor, request.body))
+        requireDone(await ask(name, userContext(request).actor, request.body))
         note(request, change, name)
         return named(request, (await controls.list()).find((item) => item.name === name)!)
       },
@@ -80,15 +84,15 @@ export const operationsRoutes: FastifyPluginAsyncTypebox = async (app) => {
   }
   route('pause', PauseRequest, (name, by, { reason }) => controls.pause(name, by, reason ?? null))
   for (const what of ['resume', 'cancel'] as const) route(what, PlainRequest, (name) => controls[what](name))
-  app.get('/operations/problems', read({}, ProblemsAnswer), async () => ({ items: await controls.problems() }))
-  app.post('/operations/problems/skip', manage({ body: SkipEventRequest }, SkipEventAnswer), async (request) => {
+  app.get('/operations/problems', read({}, ProblemsResponse), async () => ({ items: await controls.problems() }))
+  app.post('/operations/problems/skip', manage({ body: SkipEventRequest }, SkipEventResponse), async (request) => {
     const { stream, revision } = request.body
-    const skipped = await skipEvent({ store, clock }, request.body, contextOf(request))
+    const skipped = await skipEvent({ store, clock }, request.body, userContext(request))
     const { problem, changed } = accepted('event', skipped)
     note(request, 'skip-event', `${stream}@${revision}`)
     return { problem, changed }
   })
-  app.get('/operations/nodes', read({}, NodesAnswer), async () => {
+  app.get('/operations/nodes', read({}, NodesResponse), async () => {
     const [nodes, leases] = await Promise.all([listNodes(readModels, clock()), listLeases(readModels)])
     return {
       nodes: nodes.map(({ seenAt: lastSeenAt, isAlive, ...node }) => ({
@@ -104,7 +108,7 @@ export const operationsRoutes: FastifyPluginAsyncTypebox = async (app) => {
       })),
     }
   })
-  app.get('/operations/stuck', read({}, StuckAnswer), async (request) => {
+  app.get('/operations/stuck', read({}, StuckResponse), async (request) => {
     const at = clock()
     const { items, more } = await readers.page(readBy(request), 'stuck', at)
     const reasons = (Object.keys(stuckReasons) as StuckReason[]).map((reason) => ({
@@ -115,7 +119,7 @@ export const operationsRoutes: FastifyPluginAsyncTypebox = async (app) => {
     }))
     return { at, items, reasons }
   })
-  app.get('/operations/checks', read({}, ChecksAnswer), async () => ({ at: clock(), checks: await checks() }))
+  app.get('/operations/checks', read({}, ChecksResponse), async () => ({ at: clock(), checks: await checks() }))
 }
 
 function named(request: FastifyRequest, { task, paused, ...item }: Static<typeof ProjectionItem>) {

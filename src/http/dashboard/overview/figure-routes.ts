@@ -7,7 +7,14 @@ import { Type } from '../../../kernel/typebox.js'
 import { type Bucket, type OverviewRange, withTexts } from '../../../queries/overview.js'
 import { knownZone, timeOf } from '../../query-parameters.js'
 import { invalid } from '../../refusals.js'
-import { OpenAnswer, OverviewAnswer, RangeQuery, StatementAnswer, StatementFileQuery, StatementQuery } from '../api.js'
+import {
+  OpenResponse,
+  OverviewResponse,
+  RangeQuery,
+  StatementFileQuery,
+  StatementQuery,
+  StatementResponse,
+} from '../api.js'
 import { csvType, peopleOf, sendFile } from '../downloads.js'
 import { merchantsOf, readBy } from '../session-guard.js'
 import { rowOf } from '../transfers/dashboard-transfer-view.js'
@@ -19,7 +26,7 @@ const OfMerchant = Type.Object({ merchantId: Type.Optional(Type.String()) })
 export const figureRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { readers, currency, clock, directory } = app.services
   const read = app.viewers.allow('transfers:read')
-  app.get('/overview', read({ querystring: RangeQuery }, OverviewAnswer), async (request) => {
+  app.get('/overview', read({ querystring: RangeQuery }, OverviewResponse), async (request) => {
     const { oldestPending, compared, ...figures } = await readers.page(
       readBy(request),
       'overview',
@@ -38,7 +45,7 @@ export const figureRoutes: FastifyPluginAsyncTypebox = async (app) => {
       oldestPending: oldestPending.map((document) => rowOf(request, document)),
     }
   })
-  app.get('/open', read({ querystring: OfMerchant }, OpenAnswer), async (request) => {
+  app.get('/open', read({ querystring: OfMerchant }, OpenResponse), async (request) => {
     const merchantIds = merchantsOf(request, request.query.merchantId)
     const { pending, toPay, failingEndpoints } = await readers.page(readBy(request), 'open', merchantIds)
     return { pending, toPay, failingEndpoints }
@@ -49,7 +56,7 @@ export const figureRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const period = { ...range, timeZone, now: clock() }
     return { range, timeZone, lines: await readers.page(readBy(request), 'statement', range.merchantIds, period) }
   }
-  app.get('/statement', read({ querystring: StatementQuery }, StatementAnswer), async (request) => {
+  app.get('/statement', read({ querystring: StatementQuery }, StatementResponse), async (request) => {
     return { items: (await statement(request)).lines.map(withTexts) }
   })
   const file = async (request: Parameters<typeof statement>[0], reader: CsvReader) => {

@@ -56,7 +56,7 @@ export const liveRoutes: FastifyPluginAsyncTypebox = async (app) => {
         events.destroy()
         throw error
       })
-    const stopLooking = lookAfter(request.viewer.sessionId, events)
+    const stopLooking = endWithSession(request.viewer.sessionId, events)
     events.once('close', () => {
       stopLooking()
       leave()
@@ -66,7 +66,7 @@ export const liveRoutes: FastifyPluginAsyncTypebox = async (app) => {
   })
 
   /** Ends the stream when its session ends or the reader stops reading. */
-  function lookAfter(sessionId: string, events: PassThrough): () => void {
+  function endWithSession(sessionId: string, events: PassThrough): () => void {
     let looks = 0
     let stuck = 0
     const timer = setInterval(async () => {
@@ -75,8 +75,8 @@ export const liveRoutes: FastifyPluginAsyncTypebox = async (app) => {
       if (stuck >= maxStuckLooks) events.destroy()
       else if (stuck === 0 && looks % looksPerHeartbeat === 0) write(events, ':\n\n')
       // Unavailable read models end no session. The next check decides.
-      const isUnderWay = await app.viewers.sessions.isUnderWay(sessionId).catch(() => true)
-      if (!isUnderWay) events.end()
+      const isActive = await app.viewers.sessions.isActive(sessionId).catch(() => true)
+      if (!isActive) events.end()
     }, lookEveryMs)
     return () => clearInterval(timer)
   }

@@ -5,28 +5,28 @@ import type { TransferResult } from '../../../commands/transfer/transfer-request
 import type { Transfer } from '../../../domain/transfer/transfer.js'
 import { violate } from '../../../kernel/rules.js'
 import type { FoundTransfer } from '../../../queries/transfer-queries.js'
-import { knownZone, streamId } from '../../query-parameters.js'
+import { knownZone, storedTrackingId } from '../../query-parameters.js'
 import { type InvalidField, invalidFields, RequestError, refusals, withNames } from '../../refusals.js'
 import { toRequestError } from '../../server/error-handler.js'
 import { checkReceipt, checkText, checkTexts } from '../../settlement-checks.js'
 import {
   BankFileRequest,
   BulkAction,
-  BulkAnswer,
   BulkCompletion,
-  PayoutQueueAnswer,
+  BulkResponse,
   PayoutQueueQuery,
-  PayoutsAnswer,
+  PayoutQueueResponse,
+  PayoutsResponse,
 } from '../api.js'
 import { ruleOfFailure } from '../dashboard-failure.js'
 import { sendFile } from '../downloads.js'
-import { actorNames, contextOf } from '../session-guard.js'
+import { actorNames, userContext } from '../session-guard.js'
 import { detailOf, seenTransfer } from '../transfers/dashboard-transfer-view.js'
 import { payoutQueue } from './payout-queue.js'
-import { acceptedOf, askRecent } from './settling-routes.js'
+import { acceptedOf, requireRecentSignIn } from './settling-routes.js'
 
 type Item = Static<typeof BulkAction>['items'][number]
-type Outcome = Static<typeof BulkAnswer>['items'][number]
+type Outcome = Static<typeof BulkResponse>['items'][number]
 
 /** Allows 200 withdrawals with a receipt URL each. */
 const bodyLimit = 512 * 1024
@@ -42,25 +42,25 @@ export const payingRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { transfers, installationName } = app.services
   const claim = app.viewers.allow('transfers:settle')
   const pay = app.viewers.allow('transfers:settle', { recent: 'large payments' })
-  app.post('/withdrawals/claim', { bodyLimit, ...claim({ body: BulkAction }, BulkAnswer) }, (request) =>
+  app.post('/withdrawals/claim', { bodyLimit, ...claim({ body: BulkAction }, BulkResponse) }, (request) =>
     oneByOne(request, request.body.items, ({ trackingId, revision }) =>
-      transfers.act(trackingId, { type: 'Claim' }, contextOf(request), { revision }),
+      transfers.act(trackingId, { type: 'Claim' }, userContext(request), { revision }),
     ),
   )
-  app.post('/withdrawals/complete', { bodyLimit, ...pay({ body: BulkCompletion }, BulkAnswer) }, async (request) => {
+  app.post('/withdrawals/complete', { bodyLimit, ...pay({ body: BulkCompletion }, BulkResponse) }, async (request) => {
     const { items, manualControl } = request.body
     for (const { receiptUrl } of items) {
       checkTexts({ receiptUrl })
       await checkReceipt(app.services, receiptUrl)
     }
     const known = await Promise.all(items.map(({ trackingId }) => seenOrNone(request, trackingId)))
-    for (const found of known) if (found) askRecent(request, found.transfer)
+    for (const found of known) if (found) requireRecentSignIn(request, found.transfer)
     return oneByOne(request, items, ({ trackingId, revision, receiptUrl }, { status }) => {
       if (status === 'ManualControl' && !manualControl) {
         throw new RequestError('not-possible', { violation: violate('in-manual-control') })
       }
       const completion = receiptUrl === undefined ? {} : { receiptUrl }
-      return transfers.act(trackingId, { type: 'Complete', ...completion }, contextOf(request), {
+      return transfers.act(trackingId, { type: 'Complete', ...completion }, userContext(request), {
         revision,
         underClaim: true,
       })
@@ -74,10 +74,10 @@ export const payingRoutes: FastifyPluginAsyncTypebox = async (app) => {
   })
   app.get(
     '/withdrawals/queue',
-    app.viewers.allow('transfers:settle')({ querystring: PayoutQueueQuery }, PayoutQueueAnswer),
+    app.viewers.allow('transfers:settle')({ querystring: PayoutQueueQuery }, PayoutQueueResponse),
     (request) => payoutQueue(request, request.query),
   )
-  app.get('/payouts', app.viewers.allow('transfers:read')({}, PayoutsAnswer), async () => ({
+  app.get('/payouts', app.viewers.allow('transfers:read')({}, PayoutsResponse), async () => ({
     stopped: await transfers.arePayoutsStopped(),
   }))
 }
@@ -141,10 +141,10 @@ async function fileFor(
   if (await transfers.arePayoutsStopped()) throw new RequestError('payouts-stopped')
   checkText('again.reason', asked.again?.reason)
   // An upper-case id is the same id and would otherwise be paid twice.
-  const distinct = [...new Set(trackingIds.map(streamId))]
+  const distinct = [...new Set(trackingIds.map(storedTrackingId))]
   const found = await Promise.all(distinct.map((trackingId) => seenTransfer(request, trackingId)))
   // Uploading the file to a bank pays the withdrawals.
-  for (const { transfer } of found) askRecent(request, transfer)
+  for (const { transfer } of found) requireRecentSignIn(request, transfer)
   const excluded = found.flatMap(({ transfer: { status, referenceId } }, index): InvalidField[] => {
     if (status !== 'ManualControl' || manualControl) return []
     return [{ field: `trackingIds[${index}]`, subject: referenceId, ...violate('in-manual-control') }]
@@ -152,7 +152,7 @@ async function fileFor(
   if (excluded.length > 0) throw invalidFields(excluded)
   const timeZone = knownZone(asked.timeZone)
   const wanted = { ...asked, timeZone, trackingIds: distinct, underClaim: true }
-  const file = await transfers.produceBankFile(wanted, currency, contextOf(request))
+  const file = await transfers.produceBankFile(wanted, currency, userContext(request))
   if (file.accepted) return file
   const fields = file.problems.map((problem): InvalidField => {
     if (problem.about !== 'trackingIds') {

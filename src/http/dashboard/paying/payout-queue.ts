@@ -3,8 +3,8 @@ import type { FastifyRequest } from 'fastify'
 import type { Page } from '../../../queries/list-page.js'
 import type { TransferDocument } from '../../../read-models/documents.js'
 import {
-  type PayoutQueueAnswer,
   type PayoutQueueQuery,
+  type PayoutQueueResponse,
   type PayoutTab,
   payoutTabs,
   type TransferRowView,
@@ -26,7 +26,7 @@ const isIn: { readonly [tab in PayoutTab]: (row: TransferRowView) => boolean } =
 export async function payoutQueue(
   request: FastifyRequest,
   { merchantId, tab = 'all' }: Static<typeof PayoutQueueQuery>,
-): Promise<Static<typeof PayoutQueueAnswer>> {
+): Promise<Static<typeof PayoutQueueResponse>> {
   const { readers } = request.server.services
   const none = { from: undefined, to: undefined, attention: undefined, method: undefined, text: undefined }
   const amounts = { minAmountMinor: undefined, maxAmountMinor: undefined }

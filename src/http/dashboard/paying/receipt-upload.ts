@@ -5,7 +5,7 @@ import { type ReceiptType, storeReceipt } from '../../../read-models/receipts.js
 import { receiptName } from '../../../security/receipt-names.js'
 import { TokenBuckets } from '../../../security/token-buckets.js'
 import { RequestError } from '../../refusals.js'
-import { answerFailure } from '../../server/error-handler.js'
+import { sendFailure } from '../../server/error-handler.js'
 import { StoredReceipt } from '../api.js'
 import { dashboardFailure } from '../dashboard-failure.js'
 
@@ -25,7 +25,7 @@ export const receiptUpload: FastifyPluginAsyncTypebox = async (app) => {
     done(null, body)
   })
   app.setErrorHandler((error, request, reply) =>
-    answerFailure(app, refusalOf(error as Error), request, reply, dashboardFailure),
+    sendFailure(app, refusalOf(error as Error), request, reply, dashboardFailure),
   )
   const settle = { bodyLimit: maxBytes, ...app.viewers.allow('transfers:settle')({}, StoredReceipt) }
   app.post('/receipts', settle, async ({ body, viewer }) => {

@@ -19,7 +19,7 @@ import {
   type TransferAction,
   TransferDetail,
 } from '../api.js'
-import { actorNames, contextOf } from '../session-guard.js'
+import { actorNames, userContext } from '../session-guard.js'
 import { actorOf, detailOf, seenTransfer } from '../transfers/dashboard-transfer-view.js'
 
 type About = FastifyRequest<{ Params: { trackingId: string } }>
@@ -48,7 +48,7 @@ export const settlingRoutes: FastifyPluginAsyncTypebox = async (app) => {
     app.post(url(action), options(action, PlainAction), (request) => {
       const { revision } = request.body
       return act(request, (trackingId) =>
-        transfers.act(trackingId, { type }, contextOf(request), { revision, underClaim: true }),
+        transfers.act(trackingId, { type }, userContext(request), { revision, underClaim: true }),
       )
     })
   }
@@ -57,7 +57,7 @@ export const settlingRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const amountMinor = amountOf('amountMinor', request.body.amountMinor)
     const approval = amountMinor === undefined ? {} : { amountMinor }
     return act(request, (trackingId) =>
-      transfers.act(trackingId, { type: 'Approve', ...approval }, contextOf(request), { revision }),
+      transfers.act(trackingId, { type: 'Approve', ...approval }, userContext(request), { revision }),
     )
   })
   app.post(url('complete'), options('complete', CompleteAction), async (request) => {
@@ -73,8 +73,8 @@ export const settlingRoutes: FastifyPluginAsyncTypebox = async (app) => {
     }
     const acting = { revision, underClaim: true }
     return act(request, (trackingId, transfer) => {
-      askRecent(request, transfer, completion.transactionAmountMinor)
-      return transfers.act(trackingId, { type: 'Complete', ...completion }, contextOf(request), acting)
+      requireRecentSignIn(request, transfer, completion.transactionAmountMinor)
+      return transfers.act(trackingId, { type: 'Complete', ...completion }, userContext(request), acting)
     })
   })
   for (const [action, type] of [
@@ -86,7 +86,7 @@ export const settlingRoutes: FastifyPluginAsyncTypebox = async (app) => {
       checkTexts({ message })
       // Manual control ends nothing, so it needs no claim.
       const acting = { revision, underClaim: action === 'cancel' }
-      return act(request, (trackingId) => transfers.act(trackingId, { type, message }, contextOf(request), acting))
+      return act(request, (trackingId) => transfers.act(trackingId, { type, message }, userContext(request), acting))
     })
   }
   app.post(url('return'), options('return', ReturnAction), async (request) => {
@@ -95,7 +95,7 @@ export const settlingRoutes: FastifyPluginAsyncTypebox = async (app) => {
     await checkReceipt(app.services, receiptUrl)
     const returned = { amountMinor: amountOf('amountMinor', request.body.amountMinor)!, receiptUrl }
     return act(request, (trackingId) =>
-      transfers.act(trackingId, { type: 'ReturnFunds', ...returned }, contextOf(request), { revision }),
+      transfers.act(trackingId, { type: 'ReturnFunds', ...returned }, userContext(request), { revision }),
     )
   })
   for (const [action, type] of [
@@ -105,7 +105,9 @@ export const settlingRoutes: FastifyPluginAsyncTypebox = async (app) => {
     app.post(url(action), options(action, ReasonAction), (request) => {
       const { revision, reason } = request.body
       checkTexts({ reason })
-      return act(request, (trackingId) => transfers.act(trackingId, { type, reason }, contextOf(request), { revision }))
+      return act(request, (trackingId) =>
+        transfers.act(trackingId, { type, reason }, userContext(request), { revision }),
+      )
     })
   }
 }
@@ -116,7 +118,11 @@ export function acceptedOf(request: FastifyRequest, result: TransferResult): Fou
 }
 
 /** Requires a recent sign-in for a large payment. @throws RequestError */
-export function askRecent(request: FastifyRequest, transfer: Transfer, amountMinor = transfer.amountMinor): void {
+export function requireRecentSignIn(
+  request: FastifyRequest,
+  transfer: Transfer,
+  amountMinor = transfer.amountMinor,
+): void {
   const isLarge = needsApproval(transfer, amountMinor, actorOf(request, transfer).approvalAboveMinor)
   if (isLarge) request.server.viewers.requireRecent(request)
 }

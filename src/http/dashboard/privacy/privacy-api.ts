@@ -6,7 +6,7 @@ import { Data, List, Nullable, Reason, Text, Time } from '../api.js'
 const Count = Type.Integer({ minimum: 0 })
 
 /** Each request counts a part of the log from where the previous one ended. Repeat it until `complete` is true. */
-export const PrivacyStatusAnswer = Type.Object({
+export const PrivacyStatusResponse = Type.Object({
   /** The number of customers whose personal data is readable. */
   customers: Count,
   /** The number per merchant. */
@@ -55,7 +55,7 @@ export const CustomerExport = Type.Object({
 export const EraseCustomerRequest = Type.Composite([CustomerRequest, Type.Object({ reason: Reason })])
 
 /** Rejected with `transfers-open` while a transfer of the customer is Pending or in ManualControl, and with `unknown-customer`. */
-export const ErasureAnswer = Type.Object({
+export const ErasureResponse = Type.Object({
   /** Identifies the erasure in the log, but no person. */
   erasureId: Text,
   erasedAt: Time,

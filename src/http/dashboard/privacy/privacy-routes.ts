@@ -4,13 +4,13 @@ import { eraseCustomer } from '../../../privacy/customer-erasure.js'
 import { exportCustomer } from '../../../privacy/customer-export.js'
 import { PrivacyStatusCount } from '../../../privacy/privacy-status.js'
 import { RequestError } from '../../refusals.js'
-import { contextOf } from '../session-guard.js'
+import { userContext } from '../session-guard.js'
 import {
   CustomerExport,
   CustomerRequest,
   EraseCustomerRequest,
-  ErasureAnswer,
-  PrivacyStatusAnswer,
+  ErasureResponse,
+  PrivacyStatusResponse,
 } from './privacy-api.js'
 
 /** The time limit of a response. The page repeats the request. */
@@ -23,7 +23,7 @@ export const privacyRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const count = new PrivacyStatusCount(privacy.raw, privacy.keys)
   const manage = app.viewers.allow('privacy:manage')
 
-  app.get('/privacy/status', app.viewers.allow('privacy:read')({}, PrivacyStatusAnswer), () =>
+  app.get('/privacy/status', app.viewers.allow('privacy:read')({}, PrivacyStatusResponse), () =>
     count.status(
       directory.all().map(({ merchantId }) => merchantId),
       countForMs,
@@ -35,9 +35,9 @@ export const privacyRoutes: FastifyPluginAsyncTypebox = async (app) => {
     reply.header('content-disposition', 'attachment; filename="customer.json"')
     return found
   })
-  app.post('/privacy/erase', manage({ body: EraseCustomerRequest }, ErasureAnswer), async (request) => {
+  app.post('/privacy/erase', manage({ body: EraseCustomerRequest }, ErasureResponse), async (request) => {
     const { merchantId, userId, reason } = request.body
-    const result = await eraseCustomer(privacy, { merchantId, userId }, reason, contextOf(request))
+    const result = await eraseCustomer(privacy, { merchantId, userId }, reason, userContext(request))
     if (result.accepted) {
       const { erasureId, erasedAt, transfers, receipts } = result
       return { erasureId, erasedAt, transfers, receipts }

@@ -17,12 +17,12 @@ import {
   RecoveryCodes,
   SecondFactorCode,
   SecondFactorOffer,
-  SessionAnswer,
   type SessionItem,
-  SessionsAnswer,
+  SessionResponse,
+  SessionsResponse,
   SignInRequest,
 } from '../api.js'
-import { contextOf, noteUserChange, type Viewer } from '../session-guard.js'
+import { noteUserChange, userContext, type Viewer } from '../session-guard.js'
 import { endOf, recentUntil, type Session, type Visit } from './sessions.js'
 
 /** The limit of password checks per address, which an office may share. */
@@ -37,19 +37,19 @@ export const sessionRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const withFirstPassword = viewers.allow('account:own', { withFirstPassword: true })
   const chargeSignIn = app.gate.limitEach(proofs)
 
-  const schema = { body: SignInRequest, response: { 200: SessionAnswer } }
+  const schema = { body: SignInRequest, response: { 200: SessionResponse } }
   app.post('/session', { onRequest: refuseCrossSite, schema }, async (request, reply) => {
     const { email, password, code } = request.body
     const user = await prove({ email, password, code, purpose: 'SignIn' }, request, reply)
     return answerOf(await viewers.begin(user, request, reply))
   })
-  app.get('/session', withFirstPassword({}, SessionAnswer), async ({ visit }) => answerOf(visit!))
+  app.get('/session', withFirstPassword({}, SessionResponse), async ({ visit }) => answerOf(visit!))
   app.delete('/session', withFirstPassword(), async ({ viewer }, reply) => {
     await viewers.sessions.end(viewer.userId, viewer.sessionId)
     viewers.cookies.clearSession(reply)
     return reply.code(204).send()
   })
-  app.post('/session/confirm', own({ body: ConfirmRequest }, SessionAnswer), async (request, reply) => {
+  app.post('/session/confirm', own({ body: ConfirmRequest }, SessionResponse), async (request, reply) => {
     const { password, code } = request.body
     const { session, user, csrfToken } = request.visit!
     await prove({ email: users.emailOf(user), password, code, purpose: 'Confirm' }, request, reply)
@@ -57,14 +57,14 @@ export const sessionRoutes: FastifyPluginAsyncTypebox = async (app) => {
   })
   app.put(
     '/session/password',
-    withFirstPassword({ body: ChangePasswordRequest }, SessionAnswer),
+    withFirstPassword({ body: ChangePasswordRequest }, SessionResponse),
     async (request, reply) => {
       const { user: before, session } = request.visit!
       const { current, next, code } = request.body
       // Check the new password first, because the proof uses up the code.
       accepted('user', (await users.passwordRefusal(before, { current, next })) ?? { accepted: true })
       await prove({ email: users.emailOf(before), password: current, code, purpose: 'Confirm' }, request, reply)
-      const { user } = accepted('user', await users.changePassword(before, { current, next }, contextOf(request)))
+      const { user } = accepted('user', await users.changePassword(before, { current, next }, userContext(request)))
       noteUserChange(request, 'password')
       // This ends all sessions, including this one, so that a stolen session becomes useless.
       await viewers.sessions.end(user.userId, session.sessionId)
@@ -77,28 +77,28 @@ export const sessionRoutes: FastifyPluginAsyncTypebox = async (app) => {
     await viewers.sessions.offerSecret(session, secretBox.seal(offer.secret, offered(session.sessionId)))
     return offer
   })
-  app.put('/session/second-factor', recently({ body: SecondFactorCode }, SessionAnswer), async (request) => {
+  app.put('/session/second-factor', recently({ body: SecondFactorCode }, SessionResponse), async (request) => {
     const { user: before, session, csrfToken } = request.visit!
     const secret = offeredSecret(secretBox, session)
-    const set = await users.setSecondFactor(before.userId, secret, request.body.code, contextOf(request))
+    const set = await users.setSecondFactor(before.userId, secret, request.body.code, userContext(request))
     const { user } = accepted('user', set)
     noteUserChange(request, 'second-factor-set')
     return answerOf({ user, session: await viewers.sessions.offerSecret(session, null), csrfToken })
   })
-  app.delete('/session/second-factor', recently({}, SessionAnswer), async (request) => {
+  app.delete('/session/second-factor', recently({}, SessionResponse), async (request) => {
     const { user: before, session, csrfToken } = request.visit!
-    const removed = await users.execute(before.userId, { type: 'RemoveSecondFactor' }, contextOf(request))
+    const removed = await users.execute(before.userId, { type: 'RemoveSecondFactor' }, userContext(request))
     const { user } = accepted('user', removed)
     noteUserChange(request, 'second-factor-removed')
     return answerOf({ user, session, csrfToken })
   })
   app.post('/session/recovery-codes', recently({}, RecoveryCodes), async (request) => {
-    const issued = await users.issueRecoveryCodes(request.viewer.userId, contextOf(request))
+    const issued = await users.issueRecoveryCodes(request.viewer.userId, userContext(request))
     const { codes } = accepted('user', issued)
     noteUserChange(request, 'recovery-codes-issued')
     return { codes }
   })
-  app.get('/sessions', own({}, SessionsAnswer), async ({ viewer }) => {
+  app.get('/sessions', own({}, SessionsResponse), async ({ viewer }) => {
     const sessions = await viewers.sessions.ofUser(viewer.userId)
     return { items: sessions.map((session) => viewOfSession(session, viewer)) }
   })
@@ -109,7 +109,7 @@ export const sessionRoutes: FastifyPluginAsyncTypebox = async (app) => {
     return reply.code(204).send()
   })
   app.delete('/sessions', own(), async (request, reply) => {
-    accepted('user', await users.execute(request.viewer.userId, { type: 'EndSessions' }, contextOf(request)))
+    accepted('user', await users.execute(request.viewer.userId, { type: 'EndSessions' }, userContext(request)))
     noteUserChange(request, 'sessions-ended')
     viewers.cookies.clearSession(reply)
     return reply.code(204).send()
@@ -148,7 +148,7 @@ export const sessionRoutes: FastifyPluginAsyncTypebox = async (app) => {
     securityLog.note('security.user_changed', { requestId, address, userId, subject: userId, change })
   }
 
-  function answerOf({ session, user, csrfToken }: Visit): Static<typeof SessionAnswer> {
+  function answerOf({ session, user, csrfToken }: Visit): Static<typeof SessionResponse> {
     const { userId, name, role, merchantIds, mustChangePassword } = user
     const [hasSecondFactor, recoveryCodesLeft] = [user.secondFactor !== null, user.recoveryCodes.length]
     const seen = directory.all().filter(({ merchantId }) => merchantIds?.includes(merchantId) ?? true)

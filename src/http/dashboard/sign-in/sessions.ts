@@ -94,7 +94,7 @@ export class Sessions {
   }
 
   /** Returns whether a session is still valid, without extending it. */
-  async isUnderWay(sessionId: string): Promise<boolean> {
+  async isActive(sessionId: string): Promise<boolean> {
     const collection = await this.#collection()
     const document = await collection.findOne({ _id: sessionId })
     return document !== null && this.#valid(document) !== undefined

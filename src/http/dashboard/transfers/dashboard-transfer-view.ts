@@ -15,7 +15,7 @@ import { UnreadableEventError } from '../../../event-store/event-codec.js'
 import type { FoundTransfer } from '../../../queries/transfer-queries.js'
 import type { TransferDocument } from '../../../read-models/documents.js'
 import { documentOf, transferOf } from '../../../read-models/transfer-document.js'
-import { streamId } from '../../query-parameters.js'
+import { storedTrackingId } from '../../query-parameters.js'
 import { RequestError } from '../../refusals.js'
 import type { HttpServices } from '../../services.js'
 import { permissionOf, type TransferDetailView, type TransferRowView } from '../api.js'
@@ -23,7 +23,7 @@ import { actorNames, sees } from '../session-guard.js'
 
 /** Loads a transfer from the log. @throws RequestError if it is unknown or the viewer has no access to its merchant */
 export async function seenTransfer(request: FastifyRequest, trackingId: string): Promise<FoundTransfer> {
-  const found = await request.server.services.transfers.find(streamId(trackingId))
+  const found = await request.server.services.transfers.find(storedTrackingId(trackingId))
   if (!found || !sees(request.viewer, found.transfer.merchantId)) throw new RequestError('unknown-transfer')
   return found
 }

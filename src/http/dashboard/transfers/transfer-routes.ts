@@ -11,14 +11,14 @@ import { transferHistory } from '../../../queries/transfer-history.js'
 import type { TransferSearch } from '../../../queries/transfer-search.js'
 import { limitOf, searched, timeOf } from '../../query-parameters.js'
 import {
-  ChangesAnswer,
+  ChangesResponse,
   TransferParams as params,
-  SearchAnswer,
-  StoryAnswer,
+  SearchResponse,
+  StoryResponse,
   TransferDetail,
-  TransfersAnswer,
   TransfersFileQuery,
   TransfersQuery,
+  TransfersResponse,
   TransfersSum,
 } from '../api.js'
 import { closeOf, peopleOf, sendPages, withoutHead } from '../downloads.js'
@@ -33,7 +33,7 @@ export const transferRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.get('/transfers/:trackingId', read({ params }, TransferDetail), async (request) =>
     detailOf(request, await seenTransfer(request, request.params.trackingId)),
   )
-  app.get('/transfers', read({ querystring: TransfersQuery }, TransfersAnswer), async (request) => {
+  app.get('/transfers', read({ querystring: TransfersQuery }, TransfersResponse), async (request) => {
     const { limit, cursor } = request.query
     const wanted = { ...searchOf(request, request.query), limit: limitOf(limit), cursor }
     const { items, nextCursor } = await searched(readers.page(readBy(request), 'transfers', wanted), parameterOf)
@@ -59,7 +59,7 @@ export const transferRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.get('/transfers-exact.csv', { ...withoutHead, ...read({ querystring: TransfersQuery }) }, (request, reply) =>
     sendCsv(request, reply, 'transfers-exact', 'programs'),
   )
-  app.get('/transfers/:trackingId/story', read({ params }, StoryAnswer), async (request) => {
+  app.get('/transfers/:trackingId/story', read({ params }, StoryResponse), async (request) => {
     const trackingId = storedUuid(request.params.trackingId)
     requireOwn(request, (await transfers.find(trackingId))?.transfer.merchantId, 'unknown-transfer')
     const nameOf = actorNames(request)
@@ -74,7 +74,7 @@ export const transferRoutes: FastifyPluginAsyncTypebox = async (app) => {
     }
   })
   const ofSubject = Type.Object({ subject: Type.Optional(Type.String({ maxLength: 64 })) })
-  app.get('/changes', app.viewers.allow('users:read')({ querystring: ofSubject }, ChangesAnswer), async (request) => {
+  app.get('/changes', app.viewers.allow('users:read')({ querystring: ofSubject }, ChangesResponse), async (request) => {
     const { subject } = request.query
     await userDirectory.catchUp()
     const of = (ids: Iterable<string>) => [...ids].filter((id) => subject === undefined || id === subject)
@@ -85,7 +85,7 @@ export const transferRoutes: FastifyPluginAsyncTypebox = async (app) => {
     return { items: changes.map((change) => ({ ...change, actor: nameOf(change.actor) })) }
   })
   const forText = Type.Object({ text: Type.String({ minLength: 1, maxLength: maxSearchedLength }) })
-  app.get('/search', read({ querystring: forText }, SearchAnswer), async (request) => {
+  app.get('/search', read({ querystring: forText }, SearchResponse), async (request) => {
     const merchants = seenMerchants(request).map(({ merchantId: id, settings: { name } }) => ({ id, name, also: id }))
     const people = isAllowed(request.viewer.role, 'users:read') ? userDirectory.all() : []
     const named = people.map((user) => ({ id: user.userId, name: user.name, also: users.shownEmailOf(user) }))

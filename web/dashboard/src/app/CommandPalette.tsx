@@ -26,7 +26,7 @@ import {
   TextField,
 } from 'react-aria-components'
 import { api } from '../api/api-client'
-import type { SearchAnswer } from '../api/contract'
+import type { SearchResponse } from '../api/contract'
 import { StatusBadge } from '../components/Badge'
 import { searchedText } from '../components/form-data'
 import { Time } from '../components/Time'
@@ -80,7 +80,7 @@ function Palette({ typed, onType, close }: CommandPaletteProps) {
   const isSearching = query.length >= minSearchLength
   const found = useQuery({
     queryKey: ['search', query],
-    queryFn: ({ signal }) => api.get<SearchAnswer>('/search', { text: query }, signal),
+    queryFn: ({ signal }) => api.get<SearchResponse>('/search', { text: query }, signal),
     enabled: isSearching,
     // The results of the shorter text stay until the next ones come, so that nothing jumps while one types.
     placeholderData: (before) => before,
@@ -208,8 +208,8 @@ function useActionEntries(): readonly Entry[] {
 
 const icons = { transfer: ArrowDown, merchant: Store, user: User } as const
 
-type Result = Omit<SearchAnswer['items'][number], 'subtitle' | 'transfer'> &
-  Partial<Pick<SearchAnswer['items'][number], 'subtitle' | 'transfer'>>
+type Result = Omit<SearchResponse['items'][number], 'subtitle' | 'transfer'> &
+  Partial<Pick<SearchResponse['items'][number], 'subtitle' | 'transfer'>>
 
 /** Offers the lists with the typed text as their filter. */
 function useFilterEntries(typed: string): readonly Entry[] {

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useLocation } from '@tanstack/react-router'
 import { api } from '../api/api-client'
-import type { FreshnessAnswer } from '../api/contract'
+import type { FreshnessResponse } from '../api/contract'
 import { usePermission } from './current-session'
 
 /** The projections whose documents each page shows. Other pages read the log, or say themselves how old they are. */
@@ -20,14 +20,14 @@ const lookEveryMs = 5_000
 export function useFreshness() {
   return useQuery({
     queryKey: ['freshness'],
-    queryFn: ({ signal }) => api.get<FreshnessAnswer>('/freshness', {}, signal),
+    queryFn: ({ signal }) => api.get<FreshnessResponse>('/freshness', {}, signal),
     refetchInterval: lookEveryMs,
     enabled: usePermission('transfers:read'),
   })
 }
 
 /** Returns the projections of this page that are stopped or behind, the oldest first. */
-export function useStale(): FreshnessAnswer['stale'] {
+export function useStale(): FreshnessResponse['stale'] {
   const path = useLocation({ select: ({ pathname }) => pathname })
   const names = projectionsOf[path] ?? []
   const { data } = useFreshness()

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../api/api-client'
-import type { OpenAnswer } from '../api/contract'
+import type { OpenResponse } from '../api/contract'
 import { usePermission } from './current-session'
 import { useFreshness } from './freshness'
 import { useMerchant } from './merchant-names'
@@ -19,7 +19,7 @@ export function useNavigationCounts(): { readonly [to in Destination['to']]?: Na
   const merchantId = useMerchant()
   const { data: open } = useQuery({
     queryKey: ['open', merchantId],
-    queryFn: ({ signal }) => api.get<OpenAnswer>('/open', { merchantId }, signal),
+    queryFn: ({ signal }) => api.get<OpenResponse>('/open', { merchantId }, signal),
     refetchInterval: refetchMs,
     enabled: usePermission('transfers:read'),
   })

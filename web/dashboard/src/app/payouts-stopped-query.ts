@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../api/api-client'
-import type { PayoutsAnswer } from '../api/contract'
+import type { PayoutsResponse } from '../api/contract'
 
 export const payoutsQuery = {
   queryKey: ['payouts'],
-  queryFn: ({ signal }: { readonly signal: AbortSignal }) => api.get<PayoutsAnswer>('/payouts', {}, signal),
+  queryFn: ({ signal }: { readonly signal: AbortSignal }) => api.get<PayoutsResponse>('/payouts', {}, signal),
   refetchInterval: 30_000,
 }
 

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useIntl } from 'react-intl'
 import { api } from '../../api/api-client'
-import type { SessionItem, SessionsAnswer } from '../../api/contract'
+import type { SessionItem, SessionsResponse } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { setSession } from '../../app/current-session'
 import { useText } from '../../app/texts'
@@ -22,7 +22,7 @@ const queryKey = ['own-sessions']
 export function OwnSessions() {
   const text = useText()
   const [isConfirming, setConfirming] = useState(false)
-  const query = useQuery({ queryKey, queryFn: ({ signal }) => api.get<SessionsAnswer>('/sessions', {}, signal) })
+  const query = useQuery({ queryKey, queryFn: ({ signal }) => api.get<SessionsResponse>('/sessions', {}, signal) })
   const everywhere = useAction({ run: () => api.send('DELETE', '/sessions'), onSuccess: () => setSession(null) })
   const end = useAction({
     run: (sessionId: string) => api.send('DELETE', `/sessions/${sessionId}`),

@@ -10,15 +10,15 @@ import { Time } from '../../components/Time'
 /** Shows the last signed checkpoint of the log. A copy kept elsewhere reveals whether the log is truncated later. */
 export function CheckpointCard({ integrity }: { readonly integrity: AuditIntegrity }) {
   const text = useText()
-  const { checkpoint, verifierKey, troubles } = integrity
+  const { checkpoint, verifierKey, problems } = integrity
   return (
     <Card title={text('audit.checkpoint')}>
-      {troubles.length > 0 && (
-        <ul className="Audit-findings Audit-troubles">
-          {troubles.map((trouble) => (
-            <li key={trouble}>
+      {problems.length > 0 && (
+        <ul className="Audit-findings Audit-problems">
+          {problems.map((problem) => (
+            <li key={problem}>
               <Badge tone="person">{text('audit.warning')}</Badge>
-              <bdi lang="en">{trouble}</bdi>
+              <bdi lang="en">{problem}</bdi>
             </li>
           ))}
         </ul>

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../../api/api-client'
-import type { AuditIntegrity, AuditVerify, PayoutsAnswer } from '../../api/contract'
+import type { AuditIntegrity, AuditVerify, PayoutsResponse } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { usePermission } from '../../app/current-session'
 import { payoutsQuery } from '../../app/payouts-stopped-query'
@@ -34,7 +34,7 @@ export function IntegrityView() {
     queryKey: integrityKey,
     queryFn: async ({ signal, client }) => {
       const integrity = await api.get<AuditIntegrity>('/audit/integrity', {}, signal)
-      const payouts: PayoutsAnswer = { stopped: integrity.payoutsStopped !== null }
+      const payouts: PayoutsResponse = { stopped: integrity.payoutsStopped !== null }
       client.setQueryData(payoutsQuery.queryKey, payouts)
       return integrity
     },

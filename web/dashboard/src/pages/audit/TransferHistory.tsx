@@ -3,7 +3,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { useEffect, useEffectEvent } from 'react'
 import { isStoredUuid, storedUuid } from '../../../../../src/kernel/uuid'
 import { api } from '../../api/api-client'
-import type { AuditStory, TransfersAnswer } from '../../api/contract'
+import type { AuditStory, TransfersResponse } from '../../api/contract'
 import { useMerchantName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
@@ -92,7 +92,7 @@ function ByReference({ reference, onFound }: { readonly reference: string; reado
   const query = useQuery({
     queryKey: ['audit-reference', reference],
     queryFn: async ({ signal }) => {
-      const { items } = await api.get<TransfersAnswer>('/transfers', { text: reference, limit: 20 }, signal)
+      const { items } = await api.get<TransfersResponse>('/transfers', { text: reference, limit: 20 }, signal)
       const exact = items.filter(({ referenceId }) => referenceId === reference)
       return exact.length > 0 ? exact : items
     },

@@ -1,7 +1,7 @@
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api } from '../../api/api-client'
-import type { CallbackRow, ResendAnswer, ResendRequest } from '../../api/contract'
+import type { CallbackRow, ResendRequest, ResendResponse } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { usePages } from '../../api/use-pages'
 import { usePermission } from '../../app/current-session'
@@ -93,7 +93,7 @@ function useResend(onResent: () => void) {
   return useAction({
     run: (rows: readonly CallbackRow[]) => {
       const body: ResendRequest = { callbacks: rows.map(({ trackingId, webhookId }) => ({ trackingId, webhookId })) }
-      return api.send<ResendAnswer>('POST', '/callbacks/resend', body)
+      return api.send<ResendResponse>('POST', '/callbacks/resend', body)
     },
     refresh: [['callbacks'], ['endpoints']],
     onSuccess: ({ requeued }) => {

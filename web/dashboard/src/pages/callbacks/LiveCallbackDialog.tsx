@@ -1,5 +1,5 @@
 import { api } from '../../api/api-client'
-import type { ResendAnswer, ResendRequest } from '../../api/contract'
+import type { ResendRequest, ResendResponse } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
@@ -25,10 +25,10 @@ export function LiveCallbackDialog({ callback, onClose }: LiveCallbackDialogProp
   const text = useText()
   const canResend = usePermission('callbacks:resend')
   const { trackingId, webhookId, attempts, request } = callback
-  const resend = useAction<void, ResendAnswer>({
+  const resend = useAction<void, ResendResponse>({
     run: () => {
       const body: ResendRequest = { callbacks: [{ trackingId, webhookId }] }
-      return api.send<ResendAnswer>('POST', '/callbacks/resend', body)
+      return api.send<ResendResponse>('POST', '/callbacks/resend', body)
     },
     refresh: [['callbacks'], ['endpoints']],
     onSuccess: ({ requeued }) => notify(text('callbacks.resent', { count: requeued })),

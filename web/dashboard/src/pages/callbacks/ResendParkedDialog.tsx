@@ -1,5 +1,5 @@
 import { api } from '../../api/api-client'
-import type { EndpointItem, ResendAnswer, ResendRequest } from '../../api/contract'
+import type { EndpointItem, ResendRequest, ResendResponse } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
 import { DateField } from '../../components/DateField'
@@ -22,7 +22,7 @@ export function ResendParkedDialog({ endpoint, onClose }: ResendParkedDialogProp
     run: (data: FormData) => {
       const parkedSince = new Date(String(data.get('parkedSince'))).toISOString()
       const body: ResendRequest = { merchantId, parkedSince }
-      return api.send<ResendAnswer>('POST', '/callbacks/resend', body)
+      return api.send<ResendResponse>('POST', '/callbacks/resend', body)
     },
     refresh: [['endpoints'], ['callbacks']],
     onSuccess: ({ requeued, more }) => {

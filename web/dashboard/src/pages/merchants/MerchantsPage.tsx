@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api } from '../../api/api-client'
-import type { MerchantItem, MerchantsAnswer } from '../../api/contract'
+import type { MerchantItem, MerchantsResponse } from '../../api/contract'
 import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { Badge } from '../../components/Badge'
@@ -25,7 +25,7 @@ export function MerchantsPage() {
   const columns = useColumns()
   const query = useQuery({
     queryKey: ['merchants'],
-    queryFn: ({ signal }) => api.get<MerchantsAnswer>('/merchants', {}, signal),
+    queryFn: ({ signal }) => api.get<MerchantsResponse>('/merchants', {}, signal),
   })
   const open = (merchantId: string) => void navigate({ to: '/merchants/$merchantId', params: { merchantId } })
   return (

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import type { Check, ChecksAnswer } from '../../api/contract'
+import type { Check, ChecksResponse } from '../../api/contract'
 import { useText } from '../../app/texts'
 import { Badge, type Tone } from '../../components/Badge'
 import { Button } from '../../components/Button'
@@ -35,7 +35,7 @@ export function DoctorChecks() {
   )
 }
 
-function CheckResults({ answer: { at, checks } }: { readonly answer: ChecksAnswer }) {
+function CheckResults({ answer: { at, checks } }: { readonly answer: ChecksResponse }) {
   const text = useText()
   const failed = worstFirst.flatMap((result) => checks.filter((check) => check.result === result))
   const passed = checks.filter(({ result }) => result === 'ok')

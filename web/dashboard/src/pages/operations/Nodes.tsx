@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../../api/api-client'
-import type { LeaseItem, NodeItem, NodesAnswer } from '../../api/contract'
+import type { LeaseItem, NodeItem, NodesResponse } from '../../api/contract'
 import { useText } from '../../app/texts'
 import { Badge } from '../../components/Badge'
 import { Card } from '../../components/Card'
@@ -13,7 +13,7 @@ export function Nodes() {
   const text = useText()
   const query = useQuery({
     queryKey: ['nodes'],
-    queryFn: ({ signal }) => api.get<NodesAnswer>('/operations/nodes', {}, signal),
+    queryFn: ({ signal }) => api.get<NodesResponse>('/operations/nodes', {}, signal),
     refetchInterval: 10_000,
   })
   const nodeColumns = useNodeColumns()

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { ProjectionAction, ProjectionItem, ProjectionsAnswer } from '../../api/contract'
+import type { ProjectionAction, ProjectionItem, ProjectionsResponse } from '../../api/contract'
 import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'
@@ -18,7 +18,7 @@ import { ProjectionDialog } from './ProjectionDialog'
 import { isOver, OtherVersions, Progress, ProjectionState, Task } from './ProjectionState'
 import { hasActiveTask, nodeOf } from './shown-tasks'
 
-type ListedProjection = ProjectionsAnswer['items'][number]
+type ListedProjection = ProjectionsResponse['items'][number]
 
 interface Opened {
   readonly action: ProjectionAction

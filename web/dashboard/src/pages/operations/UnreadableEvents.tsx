@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../../api/api-client'
-import type { ProblemItem, ProblemsAnswer, SkipEventAnswer, SkipEventRequest } from '../../api/contract'
+import type { ProblemItem, ProblemsResponse, SkipEventRequest, SkipEventResponse } from '../../api/contract'
 import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'
@@ -17,7 +17,7 @@ export function UnreadableEvents() {
   const [opened, setOpened] = useState<ProblemItem>()
   const { data, error, refetch } = useQuery({
     queryKey: ['problems'],
-    queryFn: ({ signal }) => api.get<ProblemsAnswer>('/operations/problems', {}, signal),
+    queryFn: ({ signal }) => api.get<ProblemsResponse>('/operations/problems', {}, signal),
     refetchInterval: 5_000,
   })
   if (error) return <Problem error={error} reading retry={() => void refetch()} />
@@ -60,7 +60,7 @@ function SkipEventDialog({ problem, onClose }: { readonly problem: ProblemItem; 
       reasonHelp={text('common.reasonHelp')}
       run={(reason) => {
         const body: SkipEventRequest = { stream, revision, reason }
-        return api.send<SkipEventAnswer>('POST', '/operations/problems/skip', body)
+        return api.send<SkipEventResponse>('POST', '/operations/problems/skip', body)
       }}
       refresh={[['problems'], ['projections']]}
       onSuccess={() => {

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
 import { api } from '../../api/api-client'
-import type { ChecksAnswer, ProjectionsAnswer, StuckAnswer } from '../../api/contract'
+import type { ChecksResponse, ProjectionsResponse, StuckResponse } from '../../api/contract'
 import { hasActiveTask } from './shown-tasks'
 
 const busyMs = 2_000
@@ -8,18 +8,18 @@ const quietMs = 5_000
 
 export const projectionsQuery = queryOptions({
   queryKey: ['projections'],
-  queryFn: ({ signal }) => api.get<ProjectionsAnswer>('/operations/projections', {}, signal),
+  queryFn: ({ signal }) => api.get<ProjectionsResponse>('/operations/projections', {}, signal),
   refetchInterval: ({ state }) => (state.data?.items.some(hasActiveTask) ? busyMs : quietMs),
 })
 
 export const stuckQuery = queryOptions({
   queryKey: ['stuck'],
-  queryFn: ({ signal }) => api.get<StuckAnswer>('/operations/stuck', {}, signal),
+  queryFn: ({ signal }) => api.get<StuckResponse>('/operations/stuck', {}, signal),
   refetchInterval: 30_000,
 })
 
 export const checksQuery = queryOptions({
   queryKey: ['checks'],
-  queryFn: ({ signal }) => api.get<ChecksAnswer>('/operations/checks', {}, signal),
+  queryFn: ({ signal }) => api.get<ChecksResponse>('/operations/checks', {}, signal),
   staleTime: 60_000,
 })

@@ -1,6 +1,6 @@
 import { ArrowDown, ArrowUp } from 'lucide-react'
 import { useIntl } from 'react-intl'
-import type { Kind, OverviewAnswer } from '../../api/contract'
+import type { Kind, OverviewResponse } from '../../api/contract'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { useAmounts } from '../../components/use-amounts'
@@ -11,7 +11,7 @@ import { beforeName } from './period-before'
 interface HeadlineProps {
   readonly kind: Kind
   readonly totals: TotalsByStatus
-  readonly compared: OverviewAnswer['compared']
+  readonly compared: OverviewResponse['compared']
   readonly range: Range
 }
 
@@ -35,7 +35,7 @@ export function Headline({ kind, totals, compared, range }: HeadlineProps) {
 function Change({ kind, compared, range }: Omit<HeadlineProps, 'totals'>) {
   const text = useText()
   const intl = useIntl()
-  const moved = (buckets: OverviewAnswer['compared']['now']) =>
+  const moved = (buckets: OverviewResponse['compared']['now']) =>
     totalsByStatus(buckets, kind).Completed.transactionAmountMinor
   const [now, earlier] = [moved(compared.now), moved(compared.earlier)]
   const until = intl.formatTime(compared.until, { timeStyle: 'short' })

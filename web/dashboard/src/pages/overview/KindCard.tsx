@@ -1,7 +1,7 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { ArrowDownToLine, ArrowUpFromLine, ChartColumn, Table2 } from 'lucide-react'
 import { useIntl } from 'react-intl'
-import type { Bucket, Kind, OverviewAnswer } from '../../api/contract'
+import type { Bucket, Kind, OverviewResponse } from '../../api/contract'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'
 import { Card } from '../../components/Card'
@@ -22,7 +22,7 @@ const route = getRouteApi('/pages/')
 
 interface KindCardProps {
   readonly kind: Kind
-  readonly answer: OverviewAnswer
+  readonly answer: OverviewResponse
   readonly buckets: readonly Bucket[]
   readonly range: Range
   readonly measure: Measure

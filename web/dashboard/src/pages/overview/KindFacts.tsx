@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { FormattedNumber } from 'react-intl'
-import type { Kind, OverviewAnswer } from '../../api/contract'
+import type { Kind, OverviewResponse } from '../../api/contract'
 import { useText } from '../../app/texts'
 import { CappedCount } from '../../components/CappedCount'
 import { Duration } from '../../components/Duration'
@@ -8,7 +8,7 @@ import { Facts } from '../../components/Facts'
 
 interface KindFactsProps {
   readonly kind: Kind
-  readonly answer: OverviewAnswer
+  readonly answer: OverviewResponse
   readonly rate: number | null
 }
 

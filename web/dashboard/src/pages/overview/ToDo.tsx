@@ -1,6 +1,6 @@
 import { Link, type LinkProps } from '@tanstack/react-router'
 import { ChevronRight, CircleCheck } from 'lucide-react'
-import type { OverviewAnswer } from '../../api/contract'
+import type { OverviewResponse } from '../../api/contract'
 import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { CappedCount } from '../../components/CappedCount'
@@ -16,7 +16,7 @@ interface Task {
 }
 
 /** Shows what needs a person, each with a link to the list. Tasks without anything to do are omitted. */
-export function ToDo({ answer }: { answer: OverviewAnswer }) {
+export function ToDo({ answer }: { answer: OverviewResponse }) {
   const text = useText()
   const tasks = useTasks(answer).filter(({ count }) => count > 0)
   if (tasks.length === 0) {
@@ -51,7 +51,7 @@ export function ToDo({ answer }: { answer: OverviewAnswer }) {
   )
 }
 
-function useTasks(answer: OverviewAnswer): readonly Task[] {
+function useTasks(answer: OverviewResponse): readonly Task[] {
   const text = useText()
   const canPay = usePermission('transfers:settle')
   const canApprove = usePermission('transfers:approve')

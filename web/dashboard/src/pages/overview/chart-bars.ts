@@ -1,4 +1,4 @@
-import type { Kind, OverviewAnswer } from '../../api/contract'
+import type { Kind, OverviewResponse } from '../../api/contract'
 import { type Measure, type TimeSeries, timeSeries } from './overview-totals'
 
 /** A bucket of the chart. `asked` and `done` are undefined for the time to come. */
@@ -22,7 +22,7 @@ interface Options {
 /** Returns the bars of the whole range. For the time to come, only the period before has a value. */
 export function barsOf(
   series: TimeSeries,
-  compared: Pick<OverviewAnswer['compared'], 'shiftMs' | 'before'>,
+  compared: Pick<OverviewResponse['compared'], 'shiftMs' | 'before'>,
   options: Options,
   nowMs: number,
 ): readonly Bar[] {

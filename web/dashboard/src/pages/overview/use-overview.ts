@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useReducer, useRef, useState } from 'react'
 import { api } from '../../api/api-client'
-import type { Bucket, OverviewAnswer } from '../../api/contract'
+import type { Bucket, OverviewResponse } from '../../api/contract'
 import { useLive } from '../../api/live-updates'
 import { useThrottled } from '../../api/use-throttled'
 import type { Range } from './overview-range'
@@ -17,14 +17,14 @@ export function useOverview(range: Range, merchantId: string | undefined) {
     queryKey: ['overview', range, merchantId],
     queryFn: async ({ signal }) => {
       changes.startFetch()
-      const answer = await api.get<OverviewAnswer>('/overview', { ...range, merchantId }, signal)
+      const answer = await api.get<OverviewResponse>('/overview', { ...range, merchantId }, signal)
       changes.completeFetch()
       return answer
     },
     staleTime: 0,
   })
   useLiveChanges(changes, merchantId)
-  return { query, bucketsOf: (answer: OverviewAnswer) => [...answer.buckets, ...changesIn(range, changes)] }
+  return { query, bucketsOf: (answer: OverviewResponse) => [...answer.buckets, ...changesIn(range, changes)] }
 }
 
 function changesIn({ from, to }: Range, changes: LiveChanges): Bucket[] {

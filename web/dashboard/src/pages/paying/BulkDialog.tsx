@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { api } from '../../api/api-client'
-import type { BulkAnswer, TransferDetail, TransferRow } from '../../api/contract'
+import type { BulkResponse, TransferDetail, TransferRow } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
@@ -32,7 +32,7 @@ export function BulkDialog(props: BulkDialogProps) {
   // The selection when the dialog opened, because the queue changes while the dialog is open.
   const [seen] = useState(transfers)
   const isReady = useReady(seen)
-  const [outcome, setOutcome] = useState<BulkAnswer>()
+  const [outcome, setOutcome] = useState<BulkResponse>()
   const inManualControl = seen.filter(({ status }) => status === 'ManualControl')
   const action = useAction({
     run: async (data: FormData) => {
@@ -45,7 +45,7 @@ export function BulkDialog(props: BulkDialogProps) {
         }))
         const manualControl = name === 'complete' && inManualControl.length > 0
         const body = { items, ...(manualControl && { manualControl }) }
-        return await api.send<BulkAnswer>('POST', `/withdrawals/${name}`, body)
+        return await api.send<BulkResponse>('POST', `/withdrawals/${name}`, body)
       } catch (error) {
         onFailed()
         throw error

@@ -1,4 +1,4 @@
-import type { BulkAnswer, TransferRow } from '../../api/contract'
+import type { BulkResponse, TransferRow } from '../../api/contract'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { Badge } from '../../components/Badge'
@@ -9,7 +9,7 @@ import { useAmounts } from '../../components/use-amounts'
 interface BulkOutcomeProps {
   readonly action: 'claim' | 'complete'
   readonly seen: readonly TransferRow[]
-  readonly outcome: BulkAnswer
+  readonly outcome: BulkResponse
   readonly onClose: () => void
   readonly onSelect: (trackingIds: readonly string[]) => void
   readonly onOpen: (trackingId: string) => void

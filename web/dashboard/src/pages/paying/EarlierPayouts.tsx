@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { plainAccountNumber } from '../../../../../src/kernel/account-number'
 import { api } from '../../api/api-client'
-import type { TransferDetail, TransfersAnswer } from '../../api/contract'
+import type { TransferDetail, TransfersResponse } from '../../api/contract'
 import { useMerchantName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
@@ -19,7 +19,7 @@ export function EarlierPayouts({ transfer }: { readonly transfer: TransferDetail
   const query = useQuery({
     queryKey: ['earlier', account, trackingId],
     queryFn: ({ signal }) =>
-      api.get<TransfersAnswer>('/transfers', { kind: 'withdrawal', text: account, limit: 20 }, signal),
+      api.get<TransfersResponse>('/transfers', { kind: 'withdrawal', text: account, limit: 20 }, signal),
     enabled: account !== '',
   })
   const others = query.data?.items.filter(

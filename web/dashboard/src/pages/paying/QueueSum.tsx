@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'react'
-import type { PayoutQueueAnswer, TransferRow } from '../../api/contract'
+import type { PayoutQueueResponse, TransferRow } from '../../api/contract'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { Checkbox } from '../../components/Checkbox'
@@ -7,7 +7,7 @@ import { Checkbox } from '../../components/Checkbox'
 interface QueueSumProps {
   readonly items: readonly TransferRow[]
   /** The number and the sum of the tab, once they are fetched. */
-  readonly sum: PayoutQueueAnswer['tabs'][number] | undefined
+  readonly sum: PayoutQueueResponse['tabs'][number] | undefined
   readonly selectedIds: ReadonlySet<string>
   readonly canSelect: (row: TransferRow) => boolean
   readonly onSelect: (trackingIds: readonly string[]) => void

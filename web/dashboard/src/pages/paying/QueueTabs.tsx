@@ -1,12 +1,12 @@
 import { Link } from '@tanstack/react-router'
-import type { PayoutQueueAnswer, PayoutTab } from '../../api/contract'
+import type { PayoutQueueResponse, PayoutTab } from '../../api/contract'
 import { useText } from '../../app/texts'
 import '../../components/Tabs.css'
 
 interface QueueTabsProps {
   readonly tab: PayoutTab
   /** The counts, once they are fetched. */
-  readonly tabs: PayoutQueueAnswer['tabs'] | undefined
+  readonly tabs: PayoutQueueResponse['tabs'] | undefined
   /** Newer withdrawals are not counted. */
   readonly uncounted: boolean
   readonly canApprove: boolean

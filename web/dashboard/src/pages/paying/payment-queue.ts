@@ -1,4 +1,4 @@
-import type { PayoutQueueAnswer, PayoutTab, TransferRow } from '../../api/contract'
+import type { PayoutQueueResponse, PayoutTab, TransferRow } from '../../api/contract'
 
 export function isWaiting({ status }: Pick<TransferRow, 'status'>): boolean {
   return status === 'Pending' || status === 'ManualControl'
@@ -15,7 +15,11 @@ const isIn: { readonly [tab in PayoutTab]: (row: Pick<TransferRow, 'claim' | 'ca
  * Returns the queue with the newer revisions among the rows. A withdrawal that has left the queue or the tab is removed, and a new one is
  * added unless newer ones are omitted.
  */
-export function withNewer(answer: PayoutQueueAnswer, tab: PayoutTab, rows: readonly TransferRow[]): PayoutQueueAnswer {
+export function withNewer(
+  answer: PayoutQueueResponse,
+  tab: PayoutTab,
+  rows: readonly TransferRow[],
+): PayoutQueueResponse {
   const byId = new Map(answer.items.map((row) => [row.trackingId, row]))
   const last = answer.items.at(-1)?.createdAt ?? ''
   for (const row of rows) {

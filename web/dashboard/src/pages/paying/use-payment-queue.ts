@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useCallback, useMemo, useState } from 'react'
 import { api } from '../../api/api-client'
-import type { PayoutQueueAnswer, PayoutTab, TransferDetail, TransferRow } from '../../api/contract'
+import type { PayoutQueueResponse, PayoutTab, TransferDetail, TransferRow } from '../../api/contract'
 import { useLive } from '../../api/live-updates'
 import { useThrottled } from '../../api/use-throttled'
 import { transferKeys } from '../transfer/use-transfer'
@@ -20,7 +20,7 @@ export function usePaymentQueue(merchantId: string | undefined, tab: PayoutTab) 
   const queryKey = useMemo(() => ['paying', merchantId, tab], [merchantId, tab])
   const query = useQuery({
     queryKey,
-    queryFn: ({ signal }) => api.get<PayoutQueueAnswer>('/withdrawals/queue', { merchantId, tab }, signal),
+    queryFn: ({ signal }) => api.get<PayoutQueueResponse>('/withdrawals/queue', { merchantId, tab }, signal),
     refetchInterval: pollMs,
     placeholderData: keepPreviousData,
   })
@@ -29,7 +29,7 @@ export function usePaymentQueue(merchantId: string | undefined, tab: PayoutTab) 
     onMessage({ transfers }) {
       const rows = transfers.filter(({ kind }) => kind === 'withdrawal')
       if (rows.length === 0) return
-      client.setQueryData<PayoutQueueAnswer>(queryKey, (answer) => answer && withNewer(answer, tab, rows))
+      client.setQueryData<PayoutQueueResponse>(queryKey, (answer) => answer && withNewer(answer, tab, rows))
       setKnown((previous) => newerOf(previous, rows))
       for (const { trackingId } of rows) void client.invalidateQueries({ queryKey: transferKeys.detail(trackingId) })
       refetchSoon()

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api } from '../../api/api-client'
-import type { StatementAnswer } from '../../api/contract'
+import type { StatementResponse } from '../../api/contract'
 import { useSession } from '../../app/current-session'
 import { useMerchant, useMerchantName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
@@ -51,7 +51,7 @@ function MerchantStatement({ merchantId }: { readonly merchantId: string }) {
   const range = { merchantId, ...periodOf(days) }
   const query = useQuery({
     queryKey: ['statement', range],
-    queryFn: ({ signal }) => api.get<StatementAnswer>('/statement', range, signal),
+    queryFn: ({ signal }) => api.get<StatementResponse>('/statement', range, signal),
   })
   const change = (next: Days) => void navigate({ search: (previous) => ({ ...previous, ...next }) })
   return (

@@ -1,6 +1,6 @@
-import type { Kind, StatementAnswer } from '../../api/contract'
+import type { Kind, StatementResponse } from '../../api/contract'
 
-export type StatementRow = StatementAnswer['items'][number]
+export type StatementRow = StatementResponse['items'][number]
 
 export const columns = [
   { name: 'requested', minor: 'requestedMinor', count: 'requestedCount' },

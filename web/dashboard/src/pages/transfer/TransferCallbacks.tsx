@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { ChevronRight } from 'lucide-react'
 import { useState } from 'react'
 import { api } from '../../api/api-client'
-import type { CallbackContent, CallbackRow, CallbacksAnswer, ResendAnswer } from '../../api/contract'
+import type { CallbackContent, CallbackRow, CallbacksResponse, ResendResponse } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
@@ -21,7 +21,7 @@ export function TransferCallbacks({ trackingId }: { trackingId: string }) {
   const text = useText()
   const query = useQuery({
     queryKey: ['callbacks', { trackingId }],
-    queryFn: ({ signal }) => api.get<CallbacksAnswer>('/callbacks', { trackingId, limit: 100 }, signal),
+    queryFn: ({ signal }) => api.get<CallbacksResponse>('/callbacks', { trackingId, limit: 100 }, signal),
     // Attempts are made soon after a change, and no live message reports them.
     refetchInterval: ({ state }) => (state.data?.items.some(({ status }) => status === 'waiting') ? 2_000 : 10_000),
   })
@@ -49,8 +49,8 @@ function Callback({ row }: { row: CallbackRow }) {
   const failureName = useFailureName()
   const canResend = usePermission('callbacks:resend')
   const { trackingId, webhookId, status, failedAttempts, dueAt, lastFailure } = row
-  const resend = useAction<void, ResendAnswer>({
-    run: () => api.send<ResendAnswer>('POST', '/callbacks/resend', { callbacks: [{ trackingId, webhookId }] }),
+  const resend = useAction<void, ResendResponse>({
+    run: () => api.send<ResendResponse>('POST', '/callbacks/resend', { callbacks: [{ trackingId, webhookId }] }),
     onSuccess: ({ requeued }) => notify(text('callbacks.resent', { count: requeued })),
     refresh: [['callbacks'], transferKeys.history(trackingId)],
   })

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useCallback } from 'react'
 import { api } from '../../api/api-client'
-import type { StoryAnswer, TransferDetail } from '../../api/contract'
+import type { StoryResponse, TransferDetail } from '../../api/contract'
 import { useLive } from '../../api/live-updates'
 
 /** Other users may change the transfer, so it is fetched again this often. */
@@ -23,7 +23,7 @@ export function useTransfer(trackingId: string, refetchInterval = refetchMs) {
 export function useTransferHistory(trackingId: string) {
   return useQuery({
     queryKey: transferKeys.history(trackingId),
-    queryFn: ({ signal }) => api.get<StoryAnswer>(`/transfers/${encodeURIComponent(trackingId)}/story`, {}, signal),
+    queryFn: ({ signal }) => api.get<StoryResponse>(`/transfers/${encodeURIComponent(trackingId)}/story`, {}, signal),
     refetchInterval: refetchMs,
   })
 }

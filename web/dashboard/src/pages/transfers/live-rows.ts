@@ -1,7 +1,7 @@
 import type { InfiniteData } from '@tanstack/react-query'
-import type { LiveMessage, TransferRow, TransfersAnswer } from '../../api/contract'
+import type { LiveMessage, TransferRow, TransfersResponse } from '../../api/contract'
 
-export type Pages = InfiniteData<TransfersAnswer, string | undefined>
+export type Pages = InfiniteData<TransfersResponse, string | undefined>
 
 /** Replaces rows with newer revisions. Returns the same object if no row changed, so that nothing renders again. */
 export function withNewerRows(pages: Pages, { transfers }: LiveMessage): Pages {

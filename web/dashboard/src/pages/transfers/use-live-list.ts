@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../../api/api-client'
-import type { TransferRow, TransfersAnswer } from '../../api/contract'
+import type { TransferRow, TransfersResponse } from '../../api/contract'
 import { useLive } from '../../api/live-updates'
 import { useThrottled } from '../../api/use-throttled'
 import { orderOf, type TransfersSearch } from './list-search'
@@ -24,7 +24,7 @@ export function useLiveList(key: readonly unknown[], question: Question, items: 
     queryKey: ['newer', question, first?.trackingId, countedAt],
     queryFn: async ({ signal }) => {
       const search = { ...question, sort: 'newest', limit: countLimit, ...(first && { from: first.createdAt }) }
-      const answer = await api.get<TransfersAnswer>('/transfers', search, signal)
+      const answer = await api.get<TransfersResponse>('/transfers', search, signal)
       const known = new Set(items?.map(({ trackingId }) => trackingId))
       return answer.items.filter(({ trackingId }) => !known.has(trackingId)).length
     },

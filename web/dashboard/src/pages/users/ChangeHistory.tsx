@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useIntl } from 'react-intl'
 import { api } from '../../api/api-client'
-import type { ChangesAnswer } from '../../api/contract'
+import type { ChangesResponse } from '../../api/contract'
 import { useActorName } from '../../app/actor-names'
 import { useEventName } from '../../app/event-names'
 import { useMerchantName, usePaymentMethodName } from '../../app/merchant-names'
@@ -12,14 +12,14 @@ import { exactTime, Time } from '../../components/Time'
 import { useAmounts } from '../../components/use-amounts'
 import './UsersPage.css'
 
-type Change = ChangesAnswer['items'][number]
+type Change = ChangesResponse['items'][number]
 
 /** Lists the changes of a merchant or a user, from the log. */
 export function ChangeHistory({ subject }: { readonly subject: string }) {
   const text = useText()
   const query = useQuery({
     queryKey: ['changes', subject],
-    queryFn: ({ signal }) => api.get<ChangesAnswer>('/changes', { subject }, signal),
+    queryFn: ({ signal }) => api.get<ChangesResponse>('/changes', { subject }, signal),
   })
   return (
     <Loaded query={query}>

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../../api/api-client'
-import type { SessionsAnswer, UserItem } from '../../api/contract'
+import type { SessionsResponse, UserItem } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
@@ -23,7 +23,7 @@ export function UserSessions({ user }: { readonly user: UserItem }) {
   const columns = useSessionColumns()
   const query = useQuery({
     queryKey: ['user-sessions', userId],
-    queryFn: ({ signal }) => api.get<SessionsAnswer>(`/users/${userId}/sessions`, {}, signal),
+    queryFn: ({ signal }) => api.get<SessionsResponse>(`/users/${userId}/sessions`, {}, signal),
   })
   const isNone = (query.data?.items.length ?? 0) === 0
   return (

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../../api/api-client'
-import type { UsersAnswer } from '../../api/contract'
+import type { UsersResponse } from '../../api/contract'
 
 export function useUsers() {
   return useQuery({
     queryKey: ['users'],
-    queryFn: ({ signal }) => api.get<UsersAnswer>('/users', {}, signal),
+    queryFn: ({ signal }) => api.get<UsersResponse>('/users', {}, signal),
   })
 }
 
