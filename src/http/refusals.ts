@@ -1,16 +1,14 @@
-import { refusalText } from '../commands/refusal-texts.js'
+import type { Refusal } from '../domain/decider.js'
+import { refusalText } from '../domain/refusal-texts.js'
+import { type Change, kindOf, type RuleValue } from '../domain/rule-values.js'
 import {
-  type Change,
   type FieldViolation,
-  kindOf,
-  type Refusal,
   type RuleName,
-  type RuleValue,
   ruleTexts,
   type ValueArguments,
   type Violation,
   violate,
-} from '../kernel/rules.js'
+} from '../domain/rules.js'
 import { type TProperties, type TSchema, Type } from '../kernel/typebox.js'
 import type { RequestSecurityEvent } from '../security/security-log.js'
 

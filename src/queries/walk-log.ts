@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import type { Decider } from '../domain/decider.js'
 import { streamPrefixes as allPrefixes } from '../domain/streams.js'
 import {
   comparePositions,
@@ -8,7 +9,6 @@ import {
   type RecordedEvent,
 } from '../event-store/event-store.js'
 import { foldEvent } from '../event-store/read-event.js'
-import type { Decider } from '../kernel/rules.js'
 import { parseTime } from '../kernel/time.js'
 
 const pageSize = 500

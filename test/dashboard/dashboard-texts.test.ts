@@ -4,10 +4,10 @@ import { type MessageFormatElement, parse, TYPE } from '@formatjs/icu-messagefor
 import { IntlMessageFormat } from 'intl-messageformat'
 import t from 'tap'
 import { parseSync } from 'vite'
-import { changeTexts } from '../../src/commands/refusal-texts.js'
+import { changeTexts } from '../../src/domain/refusal-texts.js'
+import { ruleTexts } from '../../src/domain/rules.js'
 import { eventSchemas } from '../../src/event-store/event-codec.js'
 import { commonRefusals } from '../../src/http/refusals.js'
-import { ruleTexts } from '../../src/kernel/rules.js'
 import { pageModule } from './page-module.js'
 
 const folder = 'web/dashboard/texts'

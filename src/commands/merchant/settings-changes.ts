@@ -7,7 +7,7 @@ import {
 } from '../../domain/merchant/merchant-settings.js'
 import { type Currency, isPayable } from '../../domain/money.js'
 import type { PaymentMethod } from '../../domain/payment-method.js'
-import { type FieldViolation, violate } from '../../kernel/rules.js'
+import { type FieldViolation, violate } from '../../domain/rules.js'
 import type { CommandContext } from '../handle-command.js'
 import { rangeProblem } from './addresses.js'
 import type { CallbackNetworks } from './callback-networks.js'

@@ -1,4 +1,5 @@
-import type { RuleValue, RuleValues, Violation } from '../../kernel/rules.js'
+import type { RuleValue, RuleValues } from '../../domain/rule-values.js'
+import type { Violation } from '../../domain/rules.js'
 import type { CommonRefusalName, RequestError } from '../refusals.js'
 import { failureEnvelope, validationErrorOf } from '../refusals.js'
 
