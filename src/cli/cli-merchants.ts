@@ -16,6 +16,7 @@ import {
 } from '../domain/merchant/merchant-settings.js'
 import { toJsonNumber } from '../domain/money.js'
 import { refusalText } from '../domain/refusal-texts.js'
+import { violate } from '../domain/rules.js'
 import { pageOfAll, positionOfId } from '../queries/list-page.js'
 import type { CommandStores } from './cli-stores.js'
 import { accepted, defineCommand, findMerchant } from './command.js'
@@ -243,7 +244,8 @@ function signatureOption(): OptionOf<string | false | undefined> {
 }
 
 function range(text: string): string {
-  if (rangeProblem(text)) throw new InvalidArgumentError('It must be an IP address or a CIDR range.')
+  const problem = rangeProblem(text)
+  if (problem) throw new InvalidArgumentError(refusalText(problem))
   return text
 }
 
@@ -424,7 +426,7 @@ function amountOrNull(minor: bigint | null): number | null {
   return minor === null ? null : toJsonNumber(minor)
 }
 
-const keyName = matching((text) => keyNameForm.test(text), 'It must be 1 to 64 of A-Z a-z 0-9 . _ -.')
+const keyName = matching((text) => keyNameForm.test(text), refusalText(violate('api-key-name-invalid', { most: 64 })))
 const oneScope = parsed((text) => scopes.find((each) => each === text), `Allowed choices are ${scopes.join(', ')}.`)
 const scopeDescription = `${scopes.join(', ')}; repeatable (default: ${usualScopes.join(', ')})`
 

@@ -8,7 +8,7 @@ export const fieldRules = {
   'not-one-of': '{field} must be one of: {allowed}.',
   'pattern-mismatch': '{field} must match the pattern {pattern}.',
   invalid: '{field} is invalid.',
-  'either-or': 'Specify either {field} or {other}.',
+  'either-or': '{field} or {other} is required, but not both.',
   'needs-field': '{field} requires {other}.',
   'excludes-field': '{field} cannot be combined with {other}.',
   // Texts
@@ -22,7 +22,7 @@ export const fieldRules = {
   'text-length': '{field} must have 1 to {most} characters.',
   'one-character': '{field} must not repeat a single character.',
   'common-password': '{field} is a common password, which attackers try first.',
-  'equals-email': '{field} must not be the email.',
+  'equals-email': '{field} must not be the email address.',
   unchanged: '{field} must be different from the current one.',
   'email-invalid':
     '{field} must be an email address such as name@example.com, in ASCII characters. Enter an internationalized domain in its xn-- form.',
@@ -64,7 +64,7 @@ export const fieldRules = {
   'event-not-found': '{field} names an event that is not in the log. Start again without it.',
   'time-or-position': '{field} must be an ISO 8601 time or a position in the log.',
   'position-invalid': '{field} must be a position in the log.',
-  'merchant-day-invalid': '{field} must be a merchantId or <merchantId>/<day>.',
+  'merchant-day-invalid': '{field} must be a merchantId, or a merchantId and a day separated by a slash.',
   'order-unavailable': '{field} must be one of: {allowed} when combined with {other}.',
   // Addresses
   'url-invalid': '{field} must be a valid URL.',

@@ -12,7 +12,7 @@ export const ruleTexts = {
   ...transferRules,
   // Callbacks
   'unknown-callback': 'Callback not found.',
-  'resent-too-often': 'This callback was resent just now.',
+  'resent-too-often': 'This callback was resent just now. Wait a moment.',
   ...merchantRules,
   ...userRules,
   // Wallet accounts
@@ -24,8 +24,8 @@ export const ruleTexts = {
   'unknown-stream': '{stream} is not a stream of the service.',
   'unknown-event': 'Event {stream}@{revision} not found.',
   'event-readable': 'The event can be read. Only an unreadable event can be skipped.',
-  'not-verified': '{problem}',
-  'transfers-open': 'Open transfers: {trackingIds}.',
+  'not-verified': 'The log and its tree disagree about this, so nothing can be proven: {problem}',
+  'transfers-open': 'These transfers of the customer have not ended yet: {trackingIds}',
   // Projections
   'projection-busy': 'The projection {projection} is busy: the task {task} has not ended.',
   'nothing-built': 'Nothing to switch to: no new version is built.',
@@ -38,7 +38,7 @@ export const ruleTexts = {
   'nested-too-deeply': 'The JSON is nested deeper than {most} levels.',
   'key-not-allowed': 'The key {key} is not allowed.',
   'key-repeated': 'The key {key} appears twice.',
-  'body-too-large': 'The body is larger than {kibibytes} KiB.',
+  'body-too-large': 'The request is larger than {kibibytes} KiB.',
   ...fieldRules,
 } as const satisfies { readonly [rule: string]: string }
 export type RuleName = keyof typeof ruleTexts

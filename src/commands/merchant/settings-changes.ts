@@ -45,9 +45,8 @@ function addressProblem(
   const problem = isEndpointGiven && networks.urlProblem(callbackUrl, sandbox)
   if (problem) return { field: 'callbackUrl', ...problem }
   const { allowIps = [] } = given
-  const wrong = allowIps.find((range) => rangeProblem(range))
-  if (wrong === undefined) return undefined
-  return { field: 'allowIps', ...violate('ip-range-invalid', { range: JSON.stringify(wrong.slice(0, 64)) }) }
+  const [wrong] = allowIps.flatMap((range) => rangeProblem(range) ?? [])
+  return wrong && { field: 'allowIps', ...wrong }
 }
 
 /**

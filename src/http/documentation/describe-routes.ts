@@ -1,7 +1,7 @@
 import swagger from '@fastify/swagger'
 import { type FastifyInstance, fastify } from 'fastify'
 import type { Scope } from '../../domain/merchant/api-key.js'
-import { tooManyRequests, unknownTransfer } from '../refusals.js'
+import { tooManyRequests, unknownTransfer } from '../envelope.js'
 import { setSchemaCompilers } from '../server/validation.js'
 import type { HttpServices } from '../services.js'
 import { webhooks } from '../v1/callback-schemas.js'

@@ -11,7 +11,8 @@ import { ReadModelsUnavailableError } from '../../read-models/read-models.js'
 import { TooManyReadsError } from '../../readers/readers.js'
 import { merchantIdOfApiKey } from '../../security/api-keys.js'
 import { TooManyPasswordsError } from '../../security/passwords.js'
-import { failureEnvelope, invalidFields, type RefusalName, RequestError, refusals } from '../refusals.js'
+import { failureEnvelope } from '../envelope.js'
+import { invalidFields, type RefusalName, RequestError, refusals } from '../refusals.js'
 import { invalidFieldsOf } from './validation.js'
 
 declare module 'fastify' {

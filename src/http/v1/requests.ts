@@ -6,7 +6,8 @@ import { isStoredUuid, storedUuid } from '../../kernel/uuid.js'
 import { parseCursor, type SortKey } from '../../queries/list-page.js'
 import { SearchError, type TransferSearch } from '../../queries/transfer-search.js'
 import type { ReadBy } from '../../readers/readers.js'
-import { invalid, invalidFields, keyFailures, RequestError } from '../refusals.js'
+import { keyFailures } from '../envelope.js'
+import { invalid, invalidFields, RequestError } from '../refusals.js'
 
 export const maxLimit = 100
 export const defaultLimit = 50

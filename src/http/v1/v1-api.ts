@@ -1,7 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { parseFeedPosition } from '../../queries/feed.js'
 import { listByReferenceId } from '../../queries/transfer-queries.js'
-import { badRequest, invalid, RequestError, unknownTransfer } from '../refusals.js'
+import { badRequest, unknownTransfer } from '../envelope.js'
+import { invalid, RequestError } from '../refusals.js'
 import { callbackRoutes } from './callback-routes.js'
 import { merchantRoutes } from './merchant-routes.js'
 import {

@@ -193,9 +193,8 @@ function decodeMasterKey(text: string): Buffer | undefined {
 export function addressRanges(tooWide: string): (text: string) => readonly string[] {
   return (text) => {
     const ranges = text.split(',').flatMap((range) => range.trim() || [])
-    const wrong = ranges.flatMap((range) => rangeProblem(range) ?? [])
-    if (wrong.length > 0)
-      throw new Problem(`must be addresses and CIDR ranges separated by commas: ${wrong.join('; ')}`)
+    const wrong = ranges.flatMap((range) => rangeProblem(range) ?? []).map((problem) => refusalText(problem))
+    if (wrong.length > 0) throw new Problem(`must be addresses and CIDR ranges separated by commas: ${wrong.join(' ')}`)
     if (areRangesTooWide(ranges)) throw new Problem(tooWide)
     return ranges
   }
