@@ -1,6 +1,7 @@
 import { formatTwoDecimals } from './money.js'
+import { ruleTexts } from './rule-texts.js'
 import { type Change, kindOf, type RuleValue, type ValueKind } from './rule-values.js'
-import { ruleTexts, type Violation } from './rules.js'
+import type { Violation } from './rules.js'
 import type { TransferEvent } from './transfer/transfer-events.js'
 
 /** The text of a change of a transfer, by the type of the event. */

@@ -1,13 +1,7 @@
 import type { Refusal } from '../domain/decider.js'
+import { ruleTexts } from '../domain/rule-texts.js'
 import { type Change, kindOf, type RuleValue } from '../domain/rule-values.js'
-import {
-  type FieldViolation,
-  type RuleName,
-  ruleTexts,
-  type ValueArguments,
-  type Violation,
-  violate,
-} from '../domain/rules.js'
+import { type FieldViolation, type RuleName, type ValueArguments, type Violation, violate } from '../domain/rules.js'
 import type { RequestSecurityEvent } from '../security/security-log.js'
 
 /** The refusals of the merchant API and the payment page only. They include a wallet's reasons (WalletFailureReason). */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { TOTP } from 'otpauth'
 import t, { type Test } from 'tap'
-import { ruleTexts } from '../../src/domain/rules.js'
+import { ruleTexts } from '../../src/domain/rule-texts.js'
 import { password, postSession, signInAs } from '../support/dashboard.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 

@@ -1,5 +1,5 @@
 import { changeTexts } from '../../src/domain/refusal-texts.js'
-import { ruleTexts } from '../../src/domain/rules.js'
+import { ruleTexts } from '../../src/domain/rule-texts.js'
 import { commonRefusals } from '../../src/http/refusals.js'
 
 const refusalTexts = Object.entries(commonRefusals).map(([name, { message }]) => [name, message] as const)
