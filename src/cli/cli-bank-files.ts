@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import { refusalText } from '../commands/refusal-texts.js'
 import type { BankFileProblem } from '../domain/bank-file.js'
+import { refusalText } from '../domain/refusal-texts.js'
 import type { Debtor } from '../domain/sepa-debtor.js'
 import { targetZone } from '../domain/target-days.js'
 import { storedUuid } from '../kernel/uuid.js'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
+import { violate } from '../domain/rules.js'
 import { statusCodes } from '../domain/transfer/status.js'
-import { violate } from '../kernel/rules.js'
 import { storedUuid, storedUuidPrefix } from '../kernel/uuid.js'
 import type { ListedCallback } from '../queries/callback-queries.js'
 import type { SortKey } from '../queries/list-page.js'

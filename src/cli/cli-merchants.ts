@@ -2,7 +2,6 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { rangeProblem } from '../commands/merchant/addresses.js'
 import type { CallbackNetworks } from '../commands/merchant/callback-networks.js'
 import { changeMerchantSettings, settingsRefusal } from '../commands/merchant/settings-changes.js'
-import { refusalText } from '../commands/refusal-texts.js'
 import { type ApiKey, apiKeyId, keyNameForm, scopes, usualScopes } from '../domain/merchant/api-key.js'
 import { callbackSecretKey, type Merchant } from '../domain/merchant/merchant.js'
 import type { MerchantSettings } from '../domain/merchant/merchant-events.js'
@@ -16,6 +15,8 @@ import {
   signedCreates,
 } from '../domain/merchant/merchant-settings.js'
 import { toJsonNumber } from '../domain/money.js'
+import { refusalText } from '../domain/refusal-texts.js'
+import { violate } from '../domain/rules.js'
 import { pageOfAll, positionOfId } from '../queries/list-page.js'
 import type { CommandStores } from './cli-stores.js'
 import { accepted, defineCommand, findMerchant } from './command.js'
@@ -243,7 +244,8 @@ function signatureOption(): OptionOf<string | false | undefined> {
 }
 
 function range(text: string): string {
-  if (rangeProblem(text)) throw new InvalidArgumentError('It must be an IP address or a CIDR range.')
+  const problem = rangeProblem(text)
+  if (problem) throw new InvalidArgumentError(refusalText(problem))
   return text
 }
 
@@ -427,7 +429,7 @@ function amountOrNull(minor: bigint | null): number | null {
   return minor === null ? null : toJsonNumber(minor)
 }
 
-const keyName = matching((text) => keyNameForm.test(text), 'It must be 1 to 64 of A-Z a-z 0-9 . _ -.')
+const keyName = matching((text) => keyNameForm.test(text), refusalText(violate('api-key-name-invalid', { most: 64 })))
 const oneScope = parsed((text) => scopes.find((each) => each === text), `Allowed choices are ${scopes.join(', ')}.`)
 const scopeDescription = `${scopes.join(', ')}; repeatable (default: ${usualScopes.join(', ')})`
 

@@ -1,10 +1,10 @@
 import { CommanderError } from 'commander'
-import { refusalText } from '../commands/refusal-texts.js'
 import { toJsonNumber } from '../domain/money.js'
-import type { RuleName, Violation } from '../kernel/rules.js'
+import { refusalText } from '../domain/refusal-texts.js'
+import type { RuleName, Violation } from '../domain/rules.js'
 import { messageWithRemedy } from '../operations/files/directory-access.js'
 
-/** The codes of the failures that violate none of the rules in src/kernel/rules.ts. docs/reference/cli.md explains each. */
+/** The codes of the failures that violate none of the rules in src/domain/rule-texts.ts. docs/reference/cli.md explains each. */
 export type FailureCode = (typeof failureCodes)[number]
 export const failureCodes = [
   ...([

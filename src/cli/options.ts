@@ -1,9 +1,9 @@
 import { InvalidArgumentError, type Option } from 'commander'
-import { refusalText } from '../commands/refusal-texts.js'
 import { receiptUrlProblem } from '../commands/transfer/transfer-requests.js'
 import { parseAmount } from '../domain/money.js'
 import { normalEmail } from '../domain/password-rules.js'
-import { violate } from '../kernel/rules.js'
+import { refusalText } from '../domain/refusal-texts.js'
+import { violate } from '../domain/rules.js'
 import { isVisible } from '../kernel/text.js'
 import { isDate, parseTime } from '../kernel/time.js'
 import { typedAmount } from '../kernel/typed-text.js'
@@ -142,13 +142,16 @@ export const visible = matching(isVisible, refusalText(violate('hidden-character
 export function text(maxLength: number): (text: string) => string {
   const fits = matching(
     (text) => text.trim() !== '' && text.length <= maxLength,
-    `It must be 1 to ${maxLength} characters.`,
+    refusalText(violate('text-length', { most: maxLength })),
   )
   return (text) => visible(fits(text))
 }
 
-const short = matching((text) => text.length <= maxTextLength, `It must be at most ${maxTextLength} characters.`)
-const notBlank = matching((text) => text.trim() !== '', 'It must not be blank.')
+const short = matching(
+  (text) => text.length <= maxTextLength,
+  refusalText(violate('too-long', { most: maxTextLength })),
+)
+const notBlank = matching((text) => text.trim() !== '', refusalText(violate('blank')))
 
 export const message = (text: string) => visible(short(text))
 
@@ -162,7 +165,7 @@ export const path = matching((text) => text !== '', 'It must not be empty.')
 export const timeIn = (text: string) => parseTime(text.replace(' ', 'T'))
 export const time = parsed(timeIn, 'It must be a time such as 2026-11-21 (midnight UTC) or 2026-11-21T10:00:00Z.')
 
-export const date = matching(isDate, 'It must be a date such as 2026-11-23.')
+export const date = matching(isDate, refusalText(violate('date-invalid')))
 
 /** Parses the nextCursor of a list. */
 export const cursor = parsed(parseCursor, 'It must be the nextCursor of an earlier page.')

@@ -1,3 +1,4 @@
+import type { Folded } from '../domain/decider.js'
 import { type StreamPrefix, skippedEventsStream, streamPrefix } from '../domain/streams.js'
 import { UnreadableEventError } from '../event-store/event-codec.js'
 import {
@@ -9,7 +10,6 @@ import {
 } from '../event-store/event-store.js'
 import { decisionOf, foldEvent } from '../event-store/read-event.js'
 import { readStreamList } from '../event-store/stream-list.js'
-import type { Folded } from '../kernel/rules.js'
 import { follow } from '../subscriptions/follow.js'
 import { isUnavailable } from '../subscriptions/retry.js'
 

@@ -1,3 +1,6 @@
+import { type Decider, type Folded, type Refusal, refuse } from '../domain/decider.js'
+import type { Change } from '../domain/rule-values.js'
+import type { RuleName } from '../domain/rules.js'
 import { type DomainEvent, type EventMetadata, encodeEvent } from '../event-store/event-codec.js'
 import {
   type Append,
@@ -11,7 +14,6 @@ import {
 import { foldEvent, readableEvent, readEvent, whyUnreadable } from '../event-store/read-event.js'
 import { boundedCache } from '../kernel/bounded-cache.js'
 import { KeyedLimit } from '../kernel/concurrency.js'
-import { type Change, type Decider, type Folded, type Refusal, type RuleName, refuse } from '../kernel/rules.js'
 import { annotate, inSpan, streamAttributes } from '../tracing/tracing.js'
 import { uuidV5 } from './ids.js'
 

@@ -1,4 +1,5 @@
 import { callbackDecider } from '../domain/callback.js'
+import { type Folded, refuse } from '../domain/decider.js'
 import { merchantDecider } from '../domain/merchant/merchant.js'
 import { skippedEventsStream, streamKind, streamPrefix } from '../domain/streams.js'
 import { transferDecider } from '../domain/transfer/transfer-decider.js'
@@ -7,7 +8,6 @@ import { walletAccountDecider } from '../domain/wallet-account.js'
 import { encodeEvent, shownType, UnreadableEventError } from '../event-store/event-codec.js'
 import type { EventStore, RecordedEvent } from '../event-store/event-store.js'
 import { foldEvent, whyUnreadable } from '../event-store/read-event.js'
-import { type Folded, refuse } from '../kernel/rules.js'
 import type { Clock } from '../kernel/time.js'
 import { appendToEnd, type CommandContext } from './handle-command.js'
 

@@ -1,4 +1,4 @@
-import { accept, type Decider } from '../kernel/rules.js'
+import { accept, type Decider } from './decider.js'
 import { Data, type EventsOf, Nullable } from './event.js'
 import { Id, Index, Text, Time } from './fields.js'
 

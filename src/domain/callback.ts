@@ -1,6 +1,6 @@
-import { accept, type Decider, type Decision, refuse } from '../kernel/rules.js'
 import { hourMs, leftOfWaitMs, minuteMs } from '../kernel/time.js'
 import { Type } from '../kernel/typebox.js'
+import { accept, type Decider, type Decision, refuse } from './decider.js'
 import { Data, type DataOf, type EventsOf, Nullable, type ValueOf } from './event.js'
 import { Count, Id, Index, Minor, PositiveMinor, ReferenceId, Text, Time } from './fields.js'
 import { formatShortest } from './money.js'

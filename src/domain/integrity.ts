@@ -1,4 +1,4 @@
-import { accept, type Decider } from '../kernel/rules.js'
+import { accept, type Decider } from './decider.js'
 import { Data, type DataOf, type EventsOf, Nullable, OneOf, type ValueOf } from './event.js'
 import { Index, Text, Time } from './fields.js'
 

@@ -1,5 +1,5 @@
-import { accept, type Decider } from '../kernel/rules.js'
 import { dayMs, hourMs, leftOfWaitMs } from '../kernel/time.js'
+import { accept, type Decider } from './decider.js'
 import type { EventsOf } from './event.js'
 import type { walletLoginEvents } from './payment.js'
 import type { signInEvents } from './user/user.js'

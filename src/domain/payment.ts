@@ -1,5 +1,5 @@
-import { accept, type Decider, type Decision, refuse } from '../kernel/rules.js'
 import { dayMs, leftOfWaitMs } from '../kernel/time.js'
+import { accept, type Decider, type Decision, refuse } from './decider.js'
 import { erasedAccountNumber } from './erased-data.js'
 import { Data, type DataOf, type EventsOf, Nullable, OneOf, Personal, type ValueOf } from './event.js'
 import { AccountNumber, Count, Id, Minor, PositiveMinor, Text, Time } from './fields.js'

@@ -1,5 +1,5 @@
-import { accept, type Decider, type Decision, type Folded, refuse } from '../kernel/rules.js'
 import { Type } from '../kernel/typebox.js'
+import { accept, type Decider, type Decision, type Folded, refuse } from './decider.js'
 import { Data, type DataOf, type EventsOf } from './event.js'
 import { AccountNumber, Id, PasswordHash, PositiveMinor, Sealed, Text, Time } from './fields.js'
 

@@ -1,31 +1,24 @@
-import { refusalText } from '../commands/refusal-texts.js'
-import {
-  type Change,
-  type FieldViolation,
-  kindOf,
-  type Refusal,
-  type RuleName,
-  type RuleValue,
-  ruleTexts,
-  type ValueArguments,
-  type Violation,
-  violate,
-} from '../kernel/rules.js'
-import { type TProperties, type TSchema, Type } from '../kernel/typebox.js'
+import type { Refusal } from '../domain/decider.js'
+import { ruleTexts } from '../domain/rule-texts.js'
+import { type Change, kindOf, type RuleValue } from '../domain/rule-values.js'
+import { type FieldViolation, type RuleName, type ValueArguments, type Violation, violate } from '../domain/rules.js'
 import type { RequestSecurityEvent } from '../security/security-log.js'
 
 /** The refusals of the merchant API and the payment page only. They include a wallet's reasons (WalletFailureReason). */
 const merchantRefusals = {
-  'device-pending': answer(20001, 'The customer has not confirmed the device yet.'),
-  'payment-pending': answer(20002, 'The payment is in progress.'),
+  'device-pending': answer(
+    20001,
+    'The customer has not confirmed the device yet. The customer has received an email about it.',
+  ),
+  'payment-pending': answer(20002, 'The payment is in progress. Try again in a moment.'),
   'hash-mismatch': answer(40003, 'The hashCode does not match.', 'security.hash_wrong'),
   'signature-mismatch': answer(40004, 'The X-Signature is missing or does not match.', 'security.signature_wrong'),
   'bad-login': answer(40006, 'The account does not exist or the password is wrong.', 'security.login_failed'),
   'bad-token': answer(40007, 'The token is not valid for this step of this transfer.', 'security.token_refused'),
-  'expired-token': answer(40008, 'The token has expired.'),
-  'used-token': answer(40009, 'The token was already used.', 'security.token_refused'),
+  'expired-token': answer(40008, 'The token has expired. Log in again.'),
+  'used-token': answer(40009, 'The token was already used. Log in again.', 'security.token_refused'),
   'wrong-code': answer(40010, ruleTexts['wrong-code'], 'security.code_wrong'),
-  'too-many-codes': answer(40011, 'Too many wrong codes for this login.', 'security.code_wrong'),
+  'too-many-codes': answer(40011, 'Too many wrong codes for this login. Log in again.', 'security.code_wrong'),
   'unknown-key': answer(40101, 'The WebApiKey is missing or unknown.', 'security.key_unknown'),
   'address-not-allowed': answer(40301, 'This address is not on the allow-list.', 'security.address_refused'),
   'merchant-suspended': answer(40302, 'The merchant is suspended.', 'security.merchant_suspended'),
@@ -36,31 +29,31 @@ const merchantRefusals = {
   'hash-reused': answer(40902, ruleTexts['hash-reused'], 'security.hash_reused'),
   'not-payable': answer(40903, 'This transfer cannot be paid from a wallet.'),
   'expired-deposit': answer(40904, 'The deposit has expired.'),
-  'payment-under-way': answer(40905, 'The payment is in progress.'),
+  'payment-under-way': answer(40905, 'The payment is in progress. Try again in a moment.'),
   'insufficient-balance': answer(40906, 'The balance of the account is too small.'),
   'account-blocked': answer(40907, 'The account is blocked.'),
-  'manual-control': answer(40908, 'The deposit needs manual review.'),
-  'too-many-logins': answer(40909, 'Too many logins for this deposit.', 'security.throttled'),
+  'manual-control': answer(40908, 'The deposit needs manual review. A callback will follow.'),
+  'too-many-logins': answer(40909, 'Too many logins for this deposit. Create another deposit.', 'security.throttled'),
   'manual-method': answer(40910, 'The payment method of this deposit is not paid from a wallet.'),
-  'codes-locked': answer(42903, 'Too many wrong codes for this account.', 'security.throttled'),
+  'codes-locked': answer(42903, 'Too many wrong codes for this account. Try again later.', 'security.throttled'),
   'headers-too-large': answer(43101, 'The headers are too large.'),
   'wallet-unavailable': answer(50302, 'The wallet is unavailable. No money was taken.'),
 }
 
-/** The refusals that the dashboard shares. web/dashboard/texts has a text for each. */
+/** The refusals that the dashboard shares. web/dashboard/rule-texts.ts gives them to the pages. */
 export const commonRefusals = {
   'invalid-request': answer(40001, 'Invalid request.'),
   'malformed-body': answer(40002, 'The body cannot be parsed.'),
   'malformed-request': answer(40005, 'The request cannot be parsed.'),
-  'sign-in-wrong': answer(40012, 'The email, the password or the code is wrong.', 'security.sign_in_failed'),
+  'sign-in-wrong': answer(40012, 'The email address, the password or the code is wrong.', 'security.sign_in_failed'),
   'code-used': answer(40013, ruleTexts['code-used'], 'security.sign_in_failed'),
-  'not-signed-in': answer(40102, 'You are not signed in.'),
-  'second-factor-needed': answer(40103, 'The code of your second factor is required.'),
+  'not-signed-in': answer(40102, 'You are not signed in. Sign in to continue.'),
+  'second-factor-needed': answer(40103, 'Also enter the code of your authenticator app, or a recovery code.'),
   'cross-site': answer(40303, 'This request comes from a page of another site.', 'security.cross_site'),
   csrf: answer(40305, 'The X-CSRF-Token is missing or wrong.', 'security.csrf'),
   'permission-missing': answer(40306, 'Your role lacks the required permission.', 'security.permission_missing'),
-  'recent-sign-in-needed': answer(40307, 'This requires your password again.'),
-  'password-change-needed': answer(40308, 'You must change your first password before anything else.'),
+  'recent-sign-in-needed': answer(40307, 'This requires your password again. Nothing was changed.'),
+  'password-change-needed': answer(40308, 'Choose your own password first.'),
   'sandbox-only': answer(40309, 'Only sandbox merchants can do this.'),
   'unknown-route': answer(40401, 'Nothing exists at this address.'),
   'unknown-transfer': answer(40402, ruleTexts['unknown-transfer']),
@@ -71,39 +64,44 @@ export const commonRefusals = {
   'unknown-event': answer(40412, 'Event not found.'),
   'unknown-customer': answer(40421, 'Customer not found.'),
   'changed-meanwhile': answer(40911, 'This has changed since the given revision. Nothing was done.'),
-  'user-conflict': answer(40912, 'The user does not allow this.'),
-  'merchant-conflict': answer(40913, 'The merchant does not allow this.'),
+  'user-conflict': answer(40912, 'This is not possible for this user.'),
+  'merchant-conflict': answer(40913, 'This is not possible for this merchant.'),
   'transfers-open': answer(40914, 'Transfers of this customer have not ended yet.'),
   'claimed-by-another': answer(40921, 'Another user has claimed this withdrawal.'),
   'claim-needed': answer(40922, ruleTexts['claim-needed']),
   'claim-expired': answer(40923, 'Your claim of this withdrawal has expired.'),
   'approval-needed': answer(40924, 'Another user must approve this payment first.'),
   'four-eyes': answer(40925, ruleTexts['four-eyes']),
-  'not-possible': answer(40926, 'The transfer does not allow this now.'),
+  'not-possible': answer(40926, 'The transfer does not allow this now. Review its current state.'),
   'payouts-stopped': answer(40927, ruleTexts['payouts-stopped']),
-  'not-sealed': answer(40928, 'No checkpoint covers this transfer yet. One is signed every minute.'),
+  'not-sealed': answer(40928, 'No checkpoint covers this transfer yet. Try again in a minute.'),
   'not-verified': answer(40929, 'The log and its tree disagree, so nothing can be proven.'),
   'held-in-bank-file': answer(40933, 'Another user has put this withdrawal into a bank file.'),
   'done-before': answer(40934, 'This was already done by another request.'),
-  'projection-conflict': answer(40931, 'The projection does not allow this now.'),
+  'projection-conflict': answer(40931, 'This is not possible for the projection now.'),
   'event-readable': answer(40932, ruleTexts['event-readable']),
   'body-too-large': answer(41301, 'The body is too large.'),
   'receipt-too-large': answer(41302, 'A receipt can have at most 5 MB.'),
   'unsupported-media-type': answer(41501, 'Send application/json or application/json-patch+json.'),
   'no-receipt': answer(41502, 'A receipt must be a PDF, PNG or JPEG file.'),
-  'too-many-requests': answer(42901, 'Too many requests.', 'security.throttled'),
-  'login-throttled': answer(42902, 'Too many logins to this account.', 'security.throttled'),
+  'too-many-requests': answer(42901, 'Too many requests. Wait a moment and try again.', 'security.throttled'),
+  'login-throttled': answer(
+    42902,
+    'Too many logins to this account. Wait a while and try again.',
+    'security.throttled',
+  ),
   'resent-too-often': answer(42904, ruleTexts['resent-too-often'], 'security.throttled'),
   internal: answer(50001, 'Internal error.'),
   'receipt-damaged': answer(50002, 'The stored receipt was changed, so it is not sent. Contact the operator.'),
-  unavailable: answer(50301, 'The service is temporarily unavailable.'),
-  unreadable: answer(50303, 'A record of this transfer is unreadable. Contact the operator.'),
+  unavailable: answer(50301, 'The service is temporarily unavailable. Try again in a moment.'),
+  unreadable: answer(50303, 'A record is unreadable. Contact the operator.'),
   'merchant-out-of-service': answer(50304, 'A record of this merchant is unreadable. Contact the operator.'),
 }
 
 /**
  * Every refusal of a request: the stable `error.code` of the envelope (the HTTP status × 100 plus a number), its message, and its event
- * in the security log, if any. docs/reference/errors.md explains each; a test compares the two.
+ * in the security log, if any. If the rule of the same name has values, the message is a text without values, which callers can compare and
+ * count, and `error.details` is the text of the rule. docs/reference/errors.md explains each; a test compares the two.
  */
 export const refusals = { ...merchantRefusals, ...commonRefusals }
 
@@ -187,125 +185,4 @@ export function withNames({ rule, values }: Violation, nameOf: (actor: string) =
     return [name, (value as readonly Change[]).map((change) => ({ ...change, by: nameOf(change.by) }))]
   }
   return { rule, values: Object.fromEntries(Object.entries(values).map(named)) }
-}
-
-/** A list of types: it serialises faster than a union, and OpenAPI 3.1 prefers it. */
-export const NullableString = (options: { readonly [keyword: string]: unknown } = {}) =>
-  Type.Unsafe<string | null>({ type: ['string', 'null'], ...options })
-
-export const NullableInteger = (options: { readonly [keyword: string]: unknown } = {}) =>
-  Type.Unsafe<number | null>({ type: ['integer', 'null'], ...options })
-
-const errorProperties: TProperties = {
-  code: Type.Integer({ title: 'ErrorCode', description: 'Stable and never 0; see the list of errors.' }),
-  message: Type.String({ examples: ['Invalid request.'] }),
-  details: NullableString(),
-  validationErrors: Type.Unsafe<unknown>({
-    type: ['array', 'null'],
-    items: Type.Object(
-      {
-        message: Type.String({ examples: ['amount must be greater than 0.'] }),
-        members: Type.Array(Type.String(), {
-          description: 'The field, such as `amount` or `callbacks[3].trackingId`.',
-          examples: [['amount']],
-        }),
-      },
-      { title: 'ValidationError' },
-    ),
-  }),
-}
-
-/** Always null. Not the type `null`, of which generators create a class. */
-const AlwaysNull = Type.Unsafe<null>({ type: ['object', 'null'] })
-
-const envelopeProperties = (success: object, error: TSchema, unauthorized: object = { examples: [false] }) => ({
-  targetUrl: NullableString(),
-  success: Type.Boolean(success),
-  error,
-  unAuthorizedRequest: Type.Boolean(unauthorized),
-  __abp: Type.Boolean({ examples: [true] }),
-})
-
-/** Returns the schema of the response envelope around a result (specification, Resources, "Response envelope"). */
-export const Envelope = <Result extends TSchema>(result: Result, description: string, title: string) =>
-  Type.Object({ result, ...envelopeProperties({ examples: [true] }, AlwaysNull) }, { title, description })
-
-/** Returns the schema of a polled response: it is 200 without a result, too, and `success` states which. */
-export const PolledEnvelope = (result: { readonly [keyword: string]: unknown }, description: string) => {
-  const error = Type.Unsafe<unknown>({ type: ['object', 'null'], properties: errorProperties, title: 'PendingReason' })
-  const properties = { result: NullableString(result), ...envelopeProperties({}, error) }
-  return Type.Object(properties, { title: 'DeviceEnvelope', description })
-}
-
-/** Returns the specification's response envelope around a result. */
-export function successEnvelope<Result>(result: Result) {
-  return { result, targetUrl: null, success: true, error: null, unAuthorizedRequest: false, __abp: true } as const
-}
-
-/** Returns the specification's response envelope for a failure. */
-export function failureEnvelope({ refusal, particulars }: RequestError) {
-  const { code, message, status } = refusals[refusal]
-  const { violation, fields } = particulars
-  const explanation = violation && refusalText(violation)
-  const details = particulars.details ?? (explanation === message ? null : (explanation ?? null))
-  const validationErrors = fields?.map(validationErrorOf) ?? null
-  return {
-    result: null,
-    targetUrl: null,
-    success: false,
-    error: { code, message, details, validationErrors },
-    unAuthorizedRequest: status === 401 || status === 403,
-    __abp: true,
-  }
-}
-
-export function validationErrorOf({ field, subject, ...violation }: InvalidField) {
-  const text = refusalText(violation, field)
-  return { message: subject === undefined ? text : `${subject}: ${text}`, members: [field] }
-}
-
-const failureProperties: TProperties = {
-  result: AlwaysNull,
-  ...envelopeProperties({ examples: [false] }, Type.Object(errorProperties, { title: 'FailureReason' }), {
-    description: 'True with 401 and 403.',
-  }),
-}
-
-const FailureEnvelope = (description: string) => Type.Object(failureProperties, { title: 'Failure', description })
-
-export const tooManyRequests = { 429: FailureEnvelope('Too many requests; see Retry-After.') }
-
-/** The failures of routes that require a WebApiKey. */
-export const keyFailures = {
-  401: FailureEnvelope('The WebApiKey is missing or unknown.'),
-  403: FailureEnvelope(
-    'Not allowed, for example because the address is not on the allow-list, the merchant is suspended, or the key lacks the scope.',
-  ),
-  ...tooManyRequests,
-  500: FailureEnvelope('Internal error.'),
-  503: FailureEnvelope('A store is unavailable; see Retry-After.'),
-}
-
-export const badRequest = { 400: FailureEnvelope('Invalid; `validationErrors` names the fields.') }
-export const unknownTransfer = { 404: FailureEnvelope('You have no such transfer.') }
-export const settlingFailures = { 409: FailureEnvelope('Rejected without any change; `error.code` states why.') }
-export const unknownCallback = { 404: FailureEnvelope('One of the callbacks is not yours; nothing was done.') }
-export const bodyFailures = {
-  413: FailureEnvelope('The body is too large; `error.details` states the limit.'),
-  415: FailureEnvelope('The body is not JSON.'),
-}
-
-export const walletFailures = {
-  400: FailureEnvelope('Invalid, or a wrong login, token or code; `error.code` states which.'),
-  ...keyFailures,
-  ...unknownTransfer,
-  409: FailureEnvelope('The deposit cannot be paid now; `error.code` states why.'),
-  ...bodyFailures,
-}
-
-export const createFailures = {
-  ...badRequest,
-  ...keyFailures,
-  409: FailureEnvelope('The referenceId or the hashCode was already used for a different request.'),
-  ...bodyFailures,
 }

@@ -4,7 +4,7 @@ import {
   settlementTextProblem,
 } from '../commands/transfer/transfer-requests.js'
 import type { Currency } from '../domain/money.js'
-import type { Violation } from '../kernel/rules.js'
+import type { Violation } from '../domain/rules.js'
 import { hasReceipt } from '../read-models/receipts.js'
 import { uploadedReceipt } from '../security/receipt-names.js'
 import { invalid, invalidFields } from './refusals.js'

@@ -1,6 +1,6 @@
+import { type Violation, violate } from '../domain/rules.js'
 import type { UnreadableEventError } from '../event-store/event-codec.js'
 import type { EventStore } from '../event-store/event-store.js'
-import { type Violation, violate } from '../kernel/rules.js'
 import type { Clock } from '../kernel/time.js'
 import { allProjections } from '../projections/all-projections.js'
 import { type ProjectionStatus, projectionStatus } from '../projections/projection-status.js'

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Violation, violate } from '../kernel/rules.js'
+import { type Violation, violate } from '../domain/rules.js'
 import type { Clock } from '../kernel/time.js'
 import {
   collections,

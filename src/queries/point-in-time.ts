@@ -1,3 +1,4 @@
+import type { Decider } from '../domain/decider.js'
 import {
   comparePositions,
   type EventStore,
@@ -6,7 +7,6 @@ import {
   type RecordedEvent,
 } from '../event-store/event-store.js'
 import { foldEvent } from '../event-store/read-event.js'
-import type { Decider } from '../kernel/rules.js'
 import { parseTime } from '../kernel/time.js'
 
 /** A position in the log, or a time at which events were recorded, which is as accurate as the clock of the log. */

@@ -1,7 +1,7 @@
+import { type Violation, violate } from '../domain/rules.js'
 import type { Status } from '../domain/transfer/status.js'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { plainAccountNumber } from '../kernel/account-number.js'
-import { type Violation, violate } from '../kernel/rules.js'
 import { storedUuidPrefix } from '../kernel/uuid.js'
 import { collections, type TransferDocument } from '../read-models/documents.js'
 import type { ReadModels, WordSearch } from '../read-models/read-models.js'

@@ -169,10 +169,7 @@ t.test(
     const refused = await runCli(directory, ['transfers', 'complete', trackingId, '--amount', '1000.01'])
     t.same(
       [refused.status, refused.stderr],
-      [
-        1,
-        'transferd: The requested amount is 100.00. To complete with 1000.01, also specify it as the confirmed amount.\n',
-      ],
+      [1, 'transferd: The requested amount is 100.00. To complete with 1000.01, repeat it as the confirmed amount.\n'],
     )
     const confirmed = ['complete', trackingId, '--amount', '1000.01', '--confirm-amount', '1000.01'] as const
     t.match(await transfers(...confirmed), { changed: true, transactionAmount: 1000.01, hasAmountMismatch: true })

@@ -6,7 +6,7 @@ import t from 'tap'
 import { failureCodes } from '../../src/cli/failures.js'
 import { formats } from '../../src/cli/output.js'
 import { buildProgram } from '../../src/cli/program.js'
-import { ruleTexts } from '../../src/kernel/rules.js'
+import { ruleTexts } from '../../src/domain/rule-texts.js'
 import { runCli as runProcess, temporaryDirectory } from '../support/processes.js'
 import { runCli } from './in-process.js'
 

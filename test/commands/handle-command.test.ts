@@ -1,8 +1,8 @@
 import t from 'tap'
 import { emptyStream, handleCommand, TooMuchContentionError } from '../../src/commands/handle-command.js'
+import { accept, type Decider, refuse } from '../../src/domain/decider.js'
 import { type DomainEvent, encodeEvent } from '../../src/event-store/event-codec.js'
 import { type EventStore, KeyReservedError, StoreUnavailableError } from '../../src/event-store/event-store.js'
-import { accept, type Decider, refuse } from '../../src/kernel/rules.js'
 import { context, openTestStore } from '../support/embedded-store.js'
 
 const merchantId = '6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a11'

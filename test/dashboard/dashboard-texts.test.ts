@@ -4,10 +4,10 @@ import { type MessageFormatElement, parse, TYPE } from '@formatjs/icu-messagefor
 import { IntlMessageFormat } from 'intl-messageformat'
 import t from 'tap'
 import { parseSync } from 'vite'
-import { changeTexts } from '../../src/commands/refusal-texts.js'
+import { changeTexts } from '../../src/domain/refusal-texts.js'
+import { ruleTexts } from '../../src/domain/rule-texts.js'
 import { eventSchemas } from '../../src/event-store/event-codec.js'
 import { commonRefusals } from '../../src/http/refusals.js'
-import { ruleTexts } from '../../src/kernel/rules.js'
 import { pageModule } from './page-module.js'
 
 const folder = 'web/dashboard/texts'
@@ -22,8 +22,16 @@ function areasOf(language: string): string[] {
 
 const areas = areasOf('en')
 
+const { englishRuleTexts } = await pageModule<{ readonly englishRuleTexts: Record<string, string> }>('../rule-texts.ts')
+
+function textsIn(file: string): Record<string, string> {
+  return JSON.parse(readFileSync(`${folder}/${file}.json`, 'utf8')) as Record<string, string>
+}
+
+/** Returns the texts of an area as the build puts them into the pages. */
 function textsOf(language: string, area: string): Record<string, string> {
-  return JSON.parse(readFileSync(`${folder}/${area}.${language}.json`, 'utf8')) as Record<string, string>
+  const texts = textsIn(`${area}.${language}`)
+  return language === 'en' && area === 'errors' ? { ...englishRuleTexts, ...texts } : texts
 }
 
 /** Returns the arguments of a message with their types, such as `count plural` and `name text`. */
@@ -111,6 +119,12 @@ t.test('has a text for every rule, with exactly the values of the rule', async (
   }
 })
 
+t.test('only texts that name a header or an option of the command line differ from those of the server', async (t) => {
+  const own = Object.keys(textsIn('errors.en')).filter((key) => key in englishRuleTexts)
+  const names = ['invalid-request', 'csrf', 'cross-site', 'unsupported-media-type', 'in-bank-file', 'cursor-invalid']
+  t.strictSame(own.sort(), names.map((name) => `rule.${name}`).sort())
+})
+
 t.test('has a text for every change of a transfer, and no title for an unknown rule', async (t) => {
   const keys = Object.keys(textsOf('en', 'errors'))
   const namesIn = (area: string) => keys.flatMap((key) => (key.startsWith(area) ? key.slice(area.length) : []))
@@ -162,7 +176,7 @@ const shownNames = new Set(
 )
 
 /** Returns the text that an expression itself contains. Arguments of a function call are ignored. */
-function textsIn(expression: unknown): string[] {
+function hardCodedTextsIn(expression: unknown): string[] {
   if (!isNode(expression)) return []
   const { type } = expression
   if (type === 'Literal') return typeof expression.value === 'string' ? [expression.value] : []
@@ -178,7 +192,7 @@ function textsIn(expression: unknown): string[] {
     JSXExpressionContainer: ['expression'],
     ParenthesizedExpression: ['expression'],
   }
-  return (parts[type] ?? []).flatMap((part) => textsIn(expression[part]))
+  return (parts[type] ?? []).flatMap((part) => hardCodedTextsIn(expression[part]))
 }
 
 /** Returns the text in a component that belongs in the text files. */
@@ -188,14 +202,14 @@ function hardCodedTexts(source: string): string[] {
     if (node.type === 'JSXText') found.push(String(node.value))
     if (node.type === 'JSXElement' || node.type === 'JSXFragment') {
       for (const child of node.children as readonly Node[]) {
-        if (child.type === 'JSXExpressionContainer') found.push(...textsIn(child))
+        if (child.type === 'JSXExpressionContainer') found.push(...hardCodedTextsIn(child))
       }
     }
     if (node.type === 'JSXAttribute' && shownNames.has(String((node.name as Node).name))) {
-      found.push(...textsIn(node.value))
+      found.push(...hardCodedTextsIn(node.value))
     }
     if (node.type === 'Property' && shownNames.has(String((node.key as Node).name ?? (node.key as Node).value))) {
-      found.push(...textsIn(node.value))
+      found.push(...hardCodedTextsIn(node.value))
     }
     for (const value of Object.values(node)) {
       for (const each of Array.isArray(value) ? value : [value]) if (isNode(each)) visit(each)

@@ -6,7 +6,8 @@ import {
   settingsProblem,
 } from '../../src/domain/merchant/merchant-settings.js'
 import type { PaymentMethod } from '../../src/domain/payment-method.js'
-import type { RuleName, RuleValues } from '../../src/kernel/rules.js'
+import type { RuleValues } from '../../src/domain/rule-values.js'
+import type { RuleName } from '../../src/domain/rules.js'
 import { settings } from './merchant-samples.js'
 
 const problem = (changes: Partial<MerchantSettings>) =>

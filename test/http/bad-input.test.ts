@@ -257,7 +257,7 @@ t.test('reads a create of 64 KiB, another body of 16 KiB, and rejects a larger o
     for (const bytes of [kibibytes * 1024 + 1, 1_000_000]) {
       const response = await post(app, path, padded(body, bytes), { key })
       t.equal(response.statusCode, 413)
-      const message = `The body is larger than ${kibibytes} KiB.`
+      const message = `The request is larger than ${kibibytes} KiB.`
       const validationErrors = [{ message, members: ['body'] }]
       t.match(response.json(), { success: false, error: { code: 41301, details: message, validationErrors } })
     }

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { failureEnvelope, RequestError } from '../../src/http/refusals.js'
+import { failureEnvelope } from '../../src/http/envelope.js'
+import { RequestError } from '../../src/http/refusals.js'
 import { parseJsonBody } from '../../src/http/server/json-body.js'
 
 const parse = (text: string) => parseJsonBody(Buffer.from(text))

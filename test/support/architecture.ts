@@ -25,7 +25,7 @@ type Areas = { readonly [folder: string]: Area }
  * comes first, and an area imports only areas above it in this list. A folder that is not listed is not allowed.
  */
 export const areas: Areas = {
-  // The shared vocabulary of all areas: time, text, decisions, identifiers, and TypeBox through a single file.
+  // The shared vocabulary of all areas: time, text, identifiers, and TypeBox through a single file.
   kernel: { areas: [], packages: [typebox, 'ibantools', 'lru-cache', 'p-queue', 'sodium-native'] },
   // Pure: events, states and decisions.
   domain: { areas: ['kernel'], packages: [], node: false },

@@ -1,5 +1,5 @@
 import { deepStrictEqual } from 'node:assert/strict'
-import type { Decider, RefusalReason } from '../../src/kernel/rules.js'
+import type { Decider, RefusalReason } from '../../src/domain/decider.js'
 
 /**
  * `given(events).when(command).then(events | reason)`: expects exact events in order, or the reason of the refusal. Throws

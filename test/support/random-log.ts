@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { uuidV5 } from '../../src/commands/ids.js'
 import { type CallbackCommand, callbackDecider, type Delivery, type Lane } from '../../src/domain/callback.js'
+import type { Decider } from '../../src/domain/decider.js'
 import type { TransferState } from '../../src/domain/transfer/transfer.js'
 import type { TransferCommand } from '../../src/domain/transfer/transfer-commands.js'
 import { transferDecider } from '../../src/domain/transfer/transfer-decider.js'
 import { type DomainEvent, encodeEvent } from '../../src/event-store/event-codec.js'
 import type { RecordedEvent } from '../../src/event-store/event-store.js'
-import type { Decider } from '../../src/kernel/rules.js'
 import { createDeposit, createWithdrawal } from '../domain/transfer-samples.js'
 
 const namespace = '6f2d9ad8-6d3f-4a51-b0c1-0d5f3a1c9e10'

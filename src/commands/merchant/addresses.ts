@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js'
+import { type Violation, violate } from '../../domain/rules.js'
 
 const maxKnownAddresses = 10_000
 /** IPv4 in four decimal parts, or IPv6 in hexadecimal groups whose last two can be such four parts. A range has a prefix length. */
@@ -98,12 +99,12 @@ export function areRangesTooWide(ranges: readonly string[]): boolean {
   })
 }
 
-export function rangeProblem(range: string): string | undefined {
+export function rangeProblem(range: string): Violation | undefined {
   try {
     parseRange(range)
     return undefined
   } catch {
-    return `${range} is not an IP address or CIDR range`
+    return violate('ip-range-invalid', { range: JSON.stringify(range.slice(0, 64)) })
   }
 }
 

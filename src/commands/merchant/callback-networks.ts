@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import ipaddr from 'ipaddr.js'
 import { type EndpointWarning, schemeProblem } from '../../domain/merchant/merchant-settings.js'
-import { type Violation, violate } from '../../kernel/rules.js'
+import { type Violation, violate } from '../../domain/rules.js'
 import { AddressIndex } from './addresses.js'
 import { isInSandbox, type MerchantDirectory } from './merchant-directory.js'
 

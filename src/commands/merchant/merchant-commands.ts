@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Refused } from '../../domain/decider.js'
 import type { ApiKey } from '../../domain/merchant/api-key.js'
 import {
   callbackSecretKey,
@@ -9,7 +10,6 @@ import {
 import type { MerchantEvent, MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import { merchantStream } from '../../domain/streams.js'
 import type { EventStore } from '../../event-store/event-store.js'
-import type { Refused } from '../../kernel/rules.js'
 import { addMs, type Clock, minuteMs } from '../../kernel/time.js'
 import { digestApiKey, generateApiKey, generateSecretKey, generateWebhookSecret } from '../../security/api-keys.js'
 import type { SecretBox } from '../../security/secret-box.js'

@@ -7,7 +7,7 @@ import {
 } from '../../domain/merchant/merchant-settings.js'
 import { type Currency, isPayable } from '../../domain/money.js'
 import type { PaymentMethod } from '../../domain/payment-method.js'
-import { type FieldViolation, violate } from '../../kernel/rules.js'
+import { type FieldViolation, violate } from '../../domain/rules.js'
 import type { CommandContext } from '../handle-command.js'
 import { rangeProblem } from './addresses.js'
 import type { CallbackNetworks } from './callback-networks.js'
@@ -45,9 +45,8 @@ function addressProblem(
   const problem = isEndpointGiven && networks.urlProblem(callbackUrl, sandbox)
   if (problem) return { field: 'callbackUrl', ...problem }
   const { allowIps = [] } = given
-  const wrong = allowIps.find((range) => rangeProblem(range))
-  if (wrong === undefined) return undefined
-  return { field: 'allowIps', ...violate('ip-range-invalid', { range: JSON.stringify(wrong.slice(0, 64)) }) }
+  const [wrong] = allowIps.flatMap((range) => rangeProblem(range) ?? [])
+  return wrong && { field: 'allowIps', ...wrong }
 }
 
 /**

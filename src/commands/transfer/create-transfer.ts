@@ -1,4 +1,5 @@
 import { hash as digest } from 'node:crypto'
+import { refuse } from '../../domain/decider.js'
 import { formatShortest } from '../../domain/money.js'
 import { hashStream, transferStream } from '../../domain/streams.js'
 import type { TransferState } from '../../domain/transfer/transfer.js'
@@ -14,7 +15,6 @@ import {
   WrongExpectedRevisionError,
 } from '../../event-store/event-store.js'
 import { readEvent } from '../../event-store/read-event.js'
-import { refuse } from '../../kernel/rules.js'
 import {
   type CommandContext,
   type CommandResult,

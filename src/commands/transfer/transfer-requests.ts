@@ -1,5 +1,7 @@
 import type { BankFileProblem } from '../../domain/bank-file.js'
+import type { Refused } from '../../domain/decider.js'
 import { type Currency, isPayable } from '../../domain/money.js'
+import { type Violation, violate } from '../../domain/rules.js'
 import type { Debtor } from '../../domain/sepa-debtor.js'
 import type { Transfer } from '../../domain/transfer/transfer.js'
 import type {
@@ -11,7 +13,6 @@ import type {
   Settle,
 } from '../../domain/transfer/transfer-commands.js'
 import type { BankFormat, TransferEvent } from '../../domain/transfer/transfer-events.js'
-import { type Refused, type Violation, violate } from '../../kernel/rules.js'
 import { isVisible } from '../../kernel/text.js'
 import type { RequestHash } from './create-transfer.js'
 

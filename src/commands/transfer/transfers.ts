@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { bankFile } from '../../domain/bank-file.js'
+import { refuse } from '../../domain/decider.js'
 import { integrityDecider } from '../../domain/integrity.js'
 import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import type { Currency } from '../../domain/money.js'
@@ -12,7 +13,6 @@ import { transferDecider } from '../../domain/transfer/transfer-decider.js'
 import type { TransferEvent } from '../../domain/transfer/transfer-events.js'
 import { encodeEvent } from '../../event-store/event-codec.js'
 import type { EventStore } from '../../event-store/event-store.js'
-import { refuse } from '../../kernel/rules.js'
 import { addMs, type Clock, dateIn, minuteMs } from '../../kernel/time.js'
 import {
   type CommandContext,

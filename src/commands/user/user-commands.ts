@@ -1,5 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto'
+import { type Refused, refuse, refuseField } from '../../domain/decider.js'
 import { normalEmail, passwordProblem } from '../../domain/password-rules.js'
+import { type Violation, violate } from '../../domain/rules.js'
 import { streamPrefix, userEmailStream, userStream } from '../../domain/streams.js'
 import {
   isActive,
@@ -12,7 +14,6 @@ import {
 } from '../../domain/user/user.js'
 import { encodeEvent, type UnreadableEventError } from '../../event-store/event-codec.js'
 import { type Append, comparePositions, type EventStore } from '../../event-store/event-store.js'
-import { type Refused, refuse, refuseField, type Violation, violate } from '../../kernel/rules.js'
 import { isVisible } from '../../kernel/text.js'
 import type { Clock } from '../../kernel/time.js'
 import { typedCode } from '../../kernel/typed-text.js'

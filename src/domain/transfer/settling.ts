@@ -1,5 +1,5 @@
-import { accept, type Decision, type Refused, refuse } from '../../kernel/rules.js'
 import { addMs, minuteMs } from '../../kernel/time.js'
+import { accept, type Decision, type Refused, refuse } from '../decider.js'
 import type { DataOf } from '../event.js'
 import {
   type Approval,

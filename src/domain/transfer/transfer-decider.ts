@@ -1,4 +1,4 @@
-import { accept, type Decider, type Decision, refuse } from '../../kernel/rules.js'
+import { accept, type Decider, type Decision, refuse } from '../decider.js'
 import { formatTwoDecimals } from '../money.js'
 import { isSameRequest, payeeFields, requestedFields, statedFields } from './requested-fields.js'
 import {

@@ -1,6 +1,7 @@
-import type { RuleValue, RuleValues, Violation } from '../../kernel/rules.js'
+import type { RuleValue, RuleValues } from '../../domain/rule-values.js'
+import type { Violation } from '../../domain/rules.js'
+import { failureEnvelope, validationErrorOf } from '../envelope.js'
 import type { CommonRefusalName, RequestError } from '../refusals.js'
-import { failureEnvelope, validationErrorOf } from '../refusals.js'
 
 /** The envelope of the merchant API, with the violated rules: pages have their own texts for these. */
 export function dashboardFailure(failed: RequestError) {

@@ -2,7 +2,7 @@ import type { Static } from '@sinclair/typebox'
 import { maxReferenceIdLength } from '../../domain/fields.js'
 import { metadataLimits } from '../../domain/transfer/requested-fields.js'
 import { Type } from '../../kernel/typebox.js'
-import { Envelope, NullableString } from '../refusals.js'
+import { Envelope, NullableString } from '../envelope.js'
 import { printable, printableNotBlank } from '../server/validation.js'
 
 const Text = (description: string, example: string, maxLength = 128) =>

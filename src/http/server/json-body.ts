@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
 import fp from 'fastify-plugin'
-import { type Violation, violate } from '../../kernel/rules.js'
+import { type Violation, violate } from '../../domain/rules.js'
 import { RequestError } from '../refusals.js'
 import { fieldPath, shownKey } from './field-paths.js'
 

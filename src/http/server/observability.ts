@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifySchema } from 'fastify'
 import { Type } from '../../kernel/typebox.js'
-import { tooManyRequests } from '../refusals.js'
+import { tooManyRequests } from '../envelope.js'
 import type { HttpServices } from '../services.js'
 
 const missingTransferId = '00000000-0000-0000-0000-000000000000'

@@ -6,7 +6,7 @@ import type {
   FastifySchemaValidationError,
   FastifySerializerCompiler,
 } from 'fastify'
-import { type FieldViolation, type Violation, violate } from '../../kernel/rules.js'
+import { type FieldViolation, type Violation, violate } from '../../domain/rules.js'
 import { typedAs, typedForms } from '../../kernel/typed-text.js'
 import { shownKey, withFieldPaths } from './field-paths.js'
 

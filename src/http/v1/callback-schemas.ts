@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import { Type } from '../../kernel/typebox.js'
 import { callbackStatuses } from '../../queries/callback-queries.js'
-import { NullableInteger, NullableString } from '../refusals.js'
+import { NullableInteger, NullableString } from '../envelope.js'
 import { Limit, StatusCode, StatusName, Time, TrackingId } from './v1-schemas.js'
 
 export const CallbacksResponse = Type.Object(

@@ -2,8 +2,9 @@ import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
 import type { Scope } from '../../domain/merchant/api-key.js'
 import { type Status, statusCodes } from '../../domain/transfer/status.js'
 import type { ReadBy } from '../../readers/readers.js'
+import { keyFailures } from '../envelope.js'
 import { storedTrackingId } from '../query-parameters.js'
-import { keyFailures, RequestError } from '../refusals.js'
+import { RequestError } from '../refusals.js'
 
 interface Documentation extends FastifySchema {
   readonly description?: string

@@ -3,15 +3,8 @@ import type { TSchema } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import type { TransferResult } from '../../commands/transfer/transfer-requests.js'
 import { parseAmount } from '../../domain/money.js'
-import {
-  accepted,
-  badRequest,
-  bodyFailures,
-  invalid,
-  RequestError,
-  settlingFailures,
-  unknownTransfer,
-} from '../refusals.js'
+import { badRequest, bodyFailures, settlingFailures, unknownTransfer } from '../envelope.js'
+import { accepted, invalid, RequestError } from '../refusals.js'
 import { merchantContext } from '../server/merchant-gate.js'
 import { checkedAmount, checkReceipt, checkTexts } from '../settlement-checks.js'
 import { keyRoutes, ownTransfer } from './requests.js'

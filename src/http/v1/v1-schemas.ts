@@ -4,8 +4,8 @@ import type { Payee, Requested } from '../../domain/transfer/requested-fields.js
 import { statusCodes } from '../../domain/transfer/status.js'
 import type { TransferEvent, TransferKind } from '../../domain/transfer/transfer-events.js'
 import { type TSchema, Type } from '../../kernel/typebox.js'
+import { NullableString } from '../envelope.js'
 import { Metadata } from '../merchant-api/create-schemas.js'
-import { NullableString } from '../refusals.js'
 import { printable } from '../server/validation.js'
 
 export const TrackingId = Type.String({ format: 'uuid', examples: ['0b7e9a52-3c1d-5f6e-8a90-1b2c3d4e5f60'] })

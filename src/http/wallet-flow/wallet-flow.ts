@@ -4,14 +4,8 @@ import { Type } from '../../kernel/typebox.js'
 import { typedAs } from '../../kernel/typed-text.js'
 import { storedUuid } from '../../kernel/uuid.js'
 import type { WalletFailure } from '../../wallet/payments/wallet-failure.js'
-import {
-  Envelope,
-  PolledEnvelope,
-  type RefusalName,
-  RequestError,
-  successEnvelope,
-  walletFailures,
-} from '../refusals.js'
+import { Envelope, PolledEnvelope, successEnvelope, walletFailures } from '../envelope.js'
+import { type RefusalName, RequestError } from '../refusals.js'
 import { jsonTypes } from '../server/json-body.js'
 import { merchantContext } from '../server/merchant-gate.js'
 import { endDeadline } from '../server/request-deadline.js'
@@ -156,9 +150,5 @@ function stepOf(request: FastifyRequest, { trackingId }: { readonly trackingId: 
 
 /** Returns the error of a failed step. `underWay`: the refusal of this route while a payment is in progress. */
 function walletRefusal(failure: WalletFailure, underWay: RefusalName = 'payment-under-way'): RequestError {
-  const { reason, message: details, retryAfterSeconds } = failure
-  return new RequestError(reason === 'payment-under-way' ? underWay : reason, {
-    details,
-    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
-  })
+  return new RequestError(failure.reason === 'payment-under-way' ? underWay : failure.reason, failure)
 }

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path'
 import type { CopyTarget } from '../../audit/integrity/checkpoint-publisher.js'
 import { areRangesTooWide, rangeProblem } from '../../commands/merchant/addresses.js'
-import { refusalText } from '../../commands/refusal-texts.js'
 import { type Currency, currencyOf, parseAmount } from '../../domain/money.js'
 import { normalEmail } from '../../domain/password-rules.js'
 import type { PaymentMethod } from '../../domain/payment-method.js'
-import { violate } from '../../kernel/rules.js'
+import { refusalText } from '../../domain/refusal-texts.js'
+import { violate } from '../../domain/rules.js'
 import { isVisible } from '../../kernel/text.js'
 import { Type, Value } from '../../kernel/typebox.js'
 
@@ -193,9 +193,8 @@ function decodeMasterKey(text: string): Buffer | undefined {
 export function addressRanges(tooWide: string): (text: string) => readonly string[] {
   return (text) => {
     const ranges = text.split(',').flatMap((range) => range.trim() || [])
-    const wrong = ranges.flatMap((range) => rangeProblem(range) ?? [])
-    if (wrong.length > 0)
-      throw new Problem(`must be addresses and CIDR ranges separated by commas: ${wrong.join('; ')}`)
+    const wrong = ranges.flatMap((range) => rangeProblem(range) ?? []).map((problem) => refusalText(problem))
+    if (wrong.length > 0) throw new Problem(`must be addresses and CIDR ranges separated by commas: ${wrong.join(' ')}`)
     if (areRangesTooWide(ranges)) throw new Problem(tooWide)
     return ranges
   }

@@ -1,6 +1,7 @@
 import { type CommandContext, handleCommand, loadStream } from '../../commands/handle-command.js'
 import { secretOwner } from '../../commands/merchant/merchant-commands.js'
 import { userSecretOwner } from '../../commands/user/user-commands.js'
+import type { Decider } from '../../domain/decider.js'
 import { merchantDecider } from '../../domain/merchant/merchant.js'
 import { type StreamPrefix, streamKind, streamPrefix } from '../../domain/streams.js'
 import { userDecider } from '../../domain/user/user.js'
@@ -9,7 +10,6 @@ import { type DomainEvent, UnreadableEventError } from '../../event-store/event-
 import { addEventCodes } from '../../event-store/event-codes.js'
 import { type EventStore, logPages } from '../../event-store/event-store.js'
 import { skipEvents } from '../../event-store/read-event.js'
-import type { Decider } from '../../kernel/rules.js'
 import { giveUpLostKeys } from '../../privacy/customer-erasure.js'
 import {
   createSecretBox,

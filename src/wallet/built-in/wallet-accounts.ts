@@ -9,6 +9,7 @@ import {
   TooMuchContentionError,
   type Untimed,
 } from '../../commands/handle-command.js'
+import { type Refused, refuse } from '../../domain/decider.js'
 import { isEasyPassword, isPassword, isPhone, normalEmail } from '../../domain/password-rules.js'
 import { walletAccountStream, walletEmailStream } from '../../domain/streams.js'
 import {
@@ -23,7 +24,6 @@ import {
 } from '../../domain/wallet-account.js'
 import { encodeEvent } from '../../event-store/event-codec.js'
 import type { Append, EventStore } from '../../event-store/event-store.js'
-import { type Refused, refuse } from '../../kernel/rules.js'
 import type { Clock } from '../../kernel/time.js'
 import type { Passwords } from '../../security/passwords.js'
 import type { SecretBox } from '../../security/secret-box.js'

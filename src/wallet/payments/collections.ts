@@ -82,7 +82,7 @@ export class WalletCollections {
         case 'too-soon':
           return walletFailure('wallet-unavailable')
         case 'too-many-collections':
-          return walletFailure('wallet-unavailable', { message: 'The wallet was unavailable. Log in again.' })
+          return walletFailure('wallet-unavailable', { details: 'The wallet was unavailable. Log in again.' })
         default:
           return walletFailure('bad-token')
       }
@@ -193,14 +193,14 @@ function doubtfulCollections(payment: Payment): PaymentCollection[] {
   return [...latest.values()].filter(({ accountNumber }) => !isCollectedFrom(payment, accountNumber))
 }
 
-export const withdrawalFailure = walletFailure('not-payable', { message: 'A withdrawal cannot be paid from a wallet.' })
+export const withdrawalFailure = walletFailure('not-payable', { details: 'A withdrawal cannot be paid from a wallet.' })
 
 /** Returns why a deposit cannot be paid at a time, or `undefined` if it can. */
 export function whyNotPayable(transfer: Transfer, now: string): WalletFailure | undefined {
   if (transfer.kind !== 'deposit') return withdrawalFailure
   if (hasExpired(transfer, now)) return walletFailure('expired-deposit')
   if (transfer.status === 'Pending') return undefined
-  return walletFailure('not-payable', { message: `The deposit is already ${transfer.status}.` })
+  return walletFailure('not-payable', { details: `The deposit is already ${transfer.status}.` })
 }
 
 function resultOf(transfer: Transfer, now: string): Paid {

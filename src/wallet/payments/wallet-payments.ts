@@ -318,8 +318,8 @@ export class WalletPayments {
     if (transfer.channel === step.channel) {
       return this.deps.isManual(transfer.paymentMethod) ? walletFailure('manual-method') : { transfer }
     }
-    const message = `The deposit is ${transfer.channel} and cannot be paid through these pages.`
-    return walletFailure('not-payable', { message })
+    const details = `The deposit is ${transfer.channel} and cannot be paid through these pages.`
+    return walletFailure('not-payable', { details })
   }
 
   async #challengeOf(step: WalletStep, request: Step & { token: string }): Promise<LoadedChallenge | WalletFailure> {

@@ -40,7 +40,7 @@ else {
       await responded
       message = await alert.innerText()
     }
-    t.match(message, /Too many sign-in attempts/)
+    t.match(message, /Too many logins to this account/)
     await signIn(page, emailOf('auditor'))
     await alert.filter({ hasText: 'Too many' }).waitFor()
     t.pass('rejects even the right password from an unknown browser')

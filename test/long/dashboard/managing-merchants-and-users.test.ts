@@ -116,9 +116,9 @@ else {
     await upload(Buffer.from('<svg/>'), 'image/svg+xml')
     await card.getByText('This type of file is not accepted.').waitFor()
     await upload(Buffer.from('not an image'))
-    await card.getByText('Choose a PNG, JPEG or WebP image with at most 1,024 pixels per side.').waitFor()
+    await card.getByText('A logo must be a PNG, JPEG or WebP image with at most 1,024 pixels per side.').waitFor()
     await upload(Buffer.concat([png, Buffer.alloc(128 * 1024)]))
-    await card.getByText('This is larger than 128 KiB.').waitFor()
+    await card.getByText('The request is larger than 128 KiB.').waitFor()
     await payment.reload()
     t.equal(await payment.locator('img.logo').count(), 0)
 

@@ -77,7 +77,7 @@ else {
     await save.click()
     await dialog.getByText('SEPA payments cannot use a QR-IBAN.').waitFor()
     await dialog
-      .getByText('Required, because payments from or to accounts in CH need the address of the payer.')
+      .getByText('This field is required, because payments from or to accounts in CH need the address of the payer.')
       .first()
       .waitFor()
     await dialog.getByText(/^Must be a day on which banks make SEPA payments/).waitFor()

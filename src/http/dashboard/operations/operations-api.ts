@@ -1,5 +1,5 @@
 import type { Static } from '@sinclair/typebox'
-import type { Violation } from '../../../kernel/rules.js'
+import type { Violation } from '../../../domain/rules.js'
 import { Type } from '../../../kernel/typebox.js'
 import { Items, Kind, List, Nullable, OneOf, Reason, StatusName, Text, Time } from '../api.js'
 

@@ -1,5 +1,5 @@
+import type { RuleName } from '../../../../src/domain/rules'
 import type { CommonRefusalName } from '../../../../src/http/refusals'
-import type { RuleName } from '../../../../src/kernel/rules'
 
 /**
  * `refused`: the server rejected the request, and nothing was changed. `unknown`: a change may or may not have been carried out, because

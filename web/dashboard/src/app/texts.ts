@@ -17,6 +17,7 @@ import type statement from '../../texts/statement.en.json'
 import type transfer from '../../texts/transfer.en.json'
 import type transfers from '../../texts/transfers.en.json'
 import type users from '../../texts/users.en.json'
+import type { Reason } from '../api/api-error'
 import { unpack } from './packed-texts'
 import { type Language, textFiles } from './text-files'
 
@@ -40,8 +41,10 @@ interface Areas {
   readonly transfers: typeof transfers
 }
 
-/** A text, as the name of its file and its key, such as `common.close`. */
-export type TextId = { [Area in keyof Areas]: `${Area}.${keyof Areas[Area] & string}` }[keyof Areas]
+/** A text, as the name of its file and its key, such as `common.close`. The English texts of rules are the server's. */
+export type TextId =
+  | { [Area in keyof Areas]: `${Area}.${keyof Areas[Area] & string}` }[keyof Areas]
+  | `errors.rule.${NonNullable<Reason['rule']>}`
 type TextValues = Readonly<Record<string, string | number | bigint | Date | null | undefined>>
 export type Messages = Record<string, MessageFormatElement[]>
 

@@ -1,6 +1,6 @@
 import { useContext, useMemo } from 'react'
 import { useIntl } from 'react-intl'
-import { type Change, kindOf, type ValueKind } from '../../../../src/kernel/rules'
+import { type Change, kindOf, type ValueKind } from '../../../../src/domain/rule-values'
 import type { Reason } from '../api/api-error'
 import { useActorName } from '../app/actor-names'
 import { SessionContext } from '../app/current-session'

@@ -1,6 +1,8 @@
-import { formatTwoDecimals } from '../domain/money.js'
-import type { TransferEvent } from '../domain/transfer/transfer-events.js'
-import { type Change, kindOf, type RuleValue, ruleTexts, type ValueKind, type Violation } from '../kernel/rules.js'
+import { formatTwoDecimals } from './money.js'
+import { ruleTexts } from './rule-texts.js'
+import { type Change, kindOf, type RuleValue, type ValueKind } from './rule-values.js'
+import type { Violation } from './rules.js'
+import type { TransferEvent } from './transfer/transfer-events.js'
 
 /** The text of a change of a transfer, by the type of the event. */
 export const changeTexts: { readonly [type: string]: string } & { readonly [type in TransferEvent['type']]: string } = {
