@@ -43,7 +43,7 @@ interface SentCallback {
 }
 
 interface Endpoint {
-  readonly state: 'answering' | 'failing' | 'disabled'
+  readonly state: 'healthy' | 'failing' | 'disabled'
   /** Why it is disabled. */
   readonly reason: string | null
 }

@@ -95,7 +95,7 @@ export function startBackgroundThread({ role, data, logger, onGivenUp }: Backgro
       return isSilent ? [`${thread} does not respond`] : partProblems
     },
     /** Returns the thread's metrics; none while the thread does not respond. */
-    metrics: (): Promise<CollectedMetrics> => (worker && !problem ? askForMetrics(worker) : Promise.resolve([])),
+    metrics: (): Promise<CollectedMetrics> => (worker && !problem ? requestMetrics(worker) : Promise.resolve([])),
     /** Stops the thread after it has finished its current work. */
     async stop() {
       stopping.abort()
@@ -105,7 +105,7 @@ export function startBackgroundThread({ role, data, logger, onGivenUp }: Backgro
   }
 }
 
-async function askForMetrics(worker: Worker): Promise<CollectedMetrics> {
+async function requestMetrics(worker: Worker): Promise<CollectedMetrics> {
   const answered = new AbortController()
   const answer = new Promise<CollectedMetrics>((resolve) => {
     const onMessage = (message: FromBackground) => {

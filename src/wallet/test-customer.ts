@@ -60,9 +60,9 @@ export function withTestCustomer(wallet: Wallet, confirm: (confirmUrl: string) =
       isTestAccount(accountNumber)
         ? accountNumber !== accounts['asks-about-device']
         : wallet.isTrusted(accountNumber, device),
-    async askToTrust(request) {
+    async requestTrust(request) {
       if (isTestAccount(request.accountNumber)) confirm(request.confirmUrl)
-      else await wallet.askToTrust(request)
+      else await wallet.requestTrust(request)
     },
     async trust(accountNumber, device) {
       if (!isTestAccount(accountNumber)) await wallet.trust(accountNumber, device)

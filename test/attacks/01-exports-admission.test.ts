@@ -81,13 +81,13 @@ t.test('a reader that leaves ends its export and its admission', async (t) => {
     const before = held.received.length
     const request = get({ port, path: '/dashboard/api/transfers.csv', headers: { cookie } })
     request.on('error', () => undefined)
-    return { request, asked: () => held.received.slice(before) }
+    return { request, requested: () => held.received.slice(before) }
   }
   for (let n = 0; n < 5; n++) {
-    const { request, asked } = leave()
-    await until(() => asked().some(({ kind }) => kind === 'files'))
+    const { request, requested } = leave()
+    await until(() => requested().some(({ kind }) => kind === 'files'))
     request.destroy()
-    await until(() => asked().some(({ kind }) => kind === 'cancel'))
+    await until(() => requested().some(({ kind }) => kind === 'cancel'))
   }
   t.pass('the fifth export was admitted, although none had received a response')
 })

@@ -42,10 +42,10 @@ t.test('a merchant whose reads looked at too many rows waits, and another one do
   const held = heldReader(() => nowMs)
   t.teardown(() => held.close())
   const read = async (key: string, looked: number) => {
-    const asked = held.reads().length
+    const requested = held.reads().length
     const page = held.readers.page({ key, rows }, 'feed', key, { after: undefined, limit: 100 })
     // A rejected read reaches no store.
-    await Promise.race([until(() => held.reads().length > asked), page])
+    await Promise.race([until(() => held.reads().length > requested), page])
     held.answer({ id: held.reads().at(-1)!, kind: 'answer', value: undefined, rows: looked })
     return page
   }

@@ -127,7 +127,7 @@ t.test("an auditor's request runs at once, from the beginning, and once", async 
   await requestVerification(readModels, clock())
   await until(async () => (await round())?.isDone === true)
   await keeper.stop()
-  t.match(tasks, [{ occasion: 'rest' }, { occasion: 'asked', from: 0 }])
+  t.match(tasks, [{ occasion: 'rest' }, { occasion: 'requested', from: 0 }])
   const again = start(untilInterrupted())
   await until(() => tasks.length === 3)
   await again.stop()

@@ -46,7 +46,7 @@ async function verify(
   }
   const run = verificationsOf(configuration, keyRing, markedStore(store, box))
   return run(
-    { occasion: 'asked', verifier: signer, kept: [], recorded: undefined, mayLag: false, from, stepMs: 0 },
+    { occasion: 'requested', verifier: signer, kept: [], recorded: undefined, mayLag: false, from, stepMs: 0 },
     onStep,
     signal,
   )

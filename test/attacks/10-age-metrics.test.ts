@@ -53,7 +53,7 @@ t.test('shows the duration and the start of the last verification of the whole l
   await save({
     verifications: [
       { occasion: 'start', startedAt: timeOf(9_000), finishedAt: timeOf(9_001), ...counts },
-      { occasion: 'asked', startedAt: timeOf(8_000), finishedAt: null, ...counts },
+      { occasion: 'requested', startedAt: timeOf(8_000), finishedAt: null, ...counts },
       { occasion: 'rest', startedAt: timeOf(0), finishedAt: timeOf(7_500), ...counts },
     ],
   })

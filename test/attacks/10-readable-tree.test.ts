@@ -4,7 +4,7 @@ import { DirectoryTiles } from '@transferd/transparency-log'
 import t from 'tap'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
 
-t.test('the group of the directory can read the files of the tree only if asked', async (t) => {
+t.test('the group of the directory can read the files of the tree only if requested', async (t) => {
   const umask = process.umask(0o077)
   t.teardown(() => process.umask(umask))
   for (const [AUDIT_GROUP_READABLE, file, directory] of [

@@ -131,7 +131,7 @@ t.test(
   async (t) => {
     const { store, clock, readModels, details } = await service(t)
     const finding = { kind: 'tree', place: 'tile/0/000', leafIndex: null, problem: 'The file is missing.' } as const
-    const verification = { occasion: 'asked', startedAt: at, finishedAt: at, verified: 1, treeSize: 1 } as const
+    const verification = { occasion: 'requested', startedAt: at, finishedAt: at, verified: 1, treeSize: 1 } as const
     const status = { note: null, signedAt: null, verifierKey: null, witnesses: [], problems: [] }
     await saveIntegrityStatus(readModels, { ...status, verifications: [{ ...verification, findings: [finding] }] })
     const commands = new IntegrityCommands(store, clock)

@@ -427,7 +427,7 @@ t.test('records a short reason for each kind of failed connection', async (t) =>
     [null, 'connection refused'],
     [null, 'connection reset'],
     [null, 'timeout'],
-    [null, 'bad answer'],
+    [null, 'invalid response'],
   ])
 })
 

@@ -153,7 +153,7 @@ t.test(
       const [merchant] = world.directory.all()
       return endpointHealth(world, merchant!)
     }
-    t.match(await health(), { state: 'answering', failingSince: null, attempts: [], lastBody: null })
+    t.match(await health(), { state: 'healthy', failingSince: null, attempts: [], lastBody: null })
     const trackingId = await world.completed(id)
     await until(async () => (await health()).state === 'failing')
     const { attempts, failingSince, lastBody } = await health()
@@ -162,7 +162,7 @@ t.test(
     t.equal(lastBody, 'é'.repeat(500), 'the first 1,000 bytes')
     status = 200
     world.clock.forward(10_000)
-    await until(async () => (await health()).state === 'answering')
+    await until(async () => (await health()).state === 'healthy')
     t.match(await health(), {
       failingSince: null,
       lastBody: null,

@@ -92,11 +92,11 @@ async function onServers(t: Test, readModels: Environment): Promise<void> {
     status: 0,
     result: { transfers: [{ trackingId: ended, events: [{ data: { name: 'Ada' } }, {}] }] },
   })
-  t.match(await command(['privacy', 'erase', merchantId, 'grace', '--reason', 'asked', '--yes']), {
+  t.match(await command(['privacy', 'erase', merchantId, 'grace', '--reason', 'requested', '--yes']), {
     status: 1,
     stderr: new RegExp(`has open transfers: ${open}`),
   })
-  t.match(await command(['privacy', 'erase', merchantId, 'ada', '--reason', 'asked', '--yes']), {
+  t.match(await command(['privacy', 'erase', merchantId, 'ada', '--reason', 'requested', '--yes']), {
     status: 0,
     result: { transfers: 1 },
   })

@@ -254,7 +254,7 @@ const cases: { readonly [route: string]: { readonly [what: string]: (w: World) =
         await service.directory.catchUp()
       }
       await betweenRepeats()
-      return { url: '/v1/callbacks/endpoint/enable', answers: /"state":"answering"/, betweenRepeats }
+      return { url: '/v1/callbacks/endpoint/enable', answers: /"state":"healthy"/, betweenRepeats }
     },
   },
   '/v1/withdrawals/:trackingId/claim': {

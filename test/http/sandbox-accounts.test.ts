@@ -60,10 +60,10 @@ t.test('does not take sandbox money for a merchant that goes live between login 
   const shop = await service.merchant({ sandbox: true })
   const trackingId = await deposit(service, shop)
   const { result: token } = (await logIn(service, shop, trackingId, 'play@example.com')).json()
-  const asked: boolean[] = []
+  const requested: boolean[] = []
   const collect = wallet.collect.bind(wallet)
   wallet.collect = (request) => {
-    asked.push(request.sandbox)
+    requested.push(request.sandbox)
     return collect(request)
   }
   wallet.isTrusted = async () => true
@@ -73,7 +73,7 @@ t.test('does not take sandbox money for a merchant that goes live between login 
   await post(service.app, walletPaths.code, JSON.stringify({ trackingId, token, code: wallet.lastCode() }), {
     key: shop.webApiKey,
   })
-  t.same(asked, [false], 'the wallet receives the kind of money to take and must reject it')
+  t.same(requested, [false], 'the wallet receives the kind of money to take and must reject it')
 })
 
 t.test('rejects logins without counting them while the wallet cannot send messages, and logs the cause', async (t) => {
@@ -105,7 +105,7 @@ t.test('logs the cause if a gateway fails or the wallet core is unavailable at e
   const { service, wallet } = await world(t)
   const shop = await service.merchant({ sandbox: false, allowIps: ['127.0.0.1'] })
   const trackingId = await deposit(service, shop)
-  const failing = new Set<string>(['sendCode', 'askToTrust'])
+  const failing = new Set<string>(['sendCode', 'requestTrust'])
   wallet.before = (call) => {
     if (failing.has(call)) throw new WalletUnavailableError(`the gateway of ${call} returned 500`)
   }
@@ -115,5 +115,5 @@ t.test('logs the cause if a gateway fails or the wallet core is unavailable at e
   const token: string = (await logIn(service, shop, trackingId, 'real@example.com')).json().result
   const body = JSON.stringify({ trackingId, token, code: wallet.lastCode() })
   t.equal((await post(service.app, walletPaths.code, body, { key: shop.webApiKey })).statusCode, 503)
-  t.equal(service.logLines.filter((line) => line.includes('the gateway of askToTrust returned 500')).length, 1)
+  t.equal(service.logLines.filter((line) => line.includes('the gateway of requestTrust returned 500')).length, 1)
 })

@@ -94,7 +94,7 @@ t.test('a wrong password or code is refused, and locks nobody out', async (t) =>
   t.same(streams, [], 'the log counts no attempt')
 })
 
-t.test('the wallet is never asked about the test customer', async (t) => {
+t.test('the wallet is never requested about the test customer', async (t) => {
   t.same(wallet.compared, [])
   t.equal(wallet.collects, 0)
   t.equal(wallet.codes.size, 0)

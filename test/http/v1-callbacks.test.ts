@@ -86,7 +86,7 @@ t.test('shows the state of the endpoint and enables it again', async (t) => {
   await callback(own.id, parked)
   await until(async () => (await get('/endpoint')).json().parked === 1)
   t.same((await get('/endpoint')).json(), {
-    ...{ url: 'http://127.0.0.1:9/callbacks', state: 'answering', reason: null, failingSince: null },
+    ...{ url: 'http://127.0.0.1:9/callbacks', state: 'healthy', reason: null, failingSince: null },
     ...{ waiting: 1, parked: 1 },
   })
   const failingSince = new Date(nowMs).toISOString()

@@ -37,7 +37,7 @@ t.test('no file, log line or metric contains a secret of a wallet after every op
   const code = (await outbox.list())[0]?.code ?? ''
   t.equal(await wallet.verifyCode(challenge, wrongCode), false)
   t.equal(await wallet.verifyCode(challenge, code), true)
-  await wallet.askToTrust({ accountNumber, confirmUrl, merchantName: 'Shop', amountMinor: 100n })
+  await wallet.requestTrust({ accountNumber, confirmUrl, merchantName: 'Shop', amountMinor: 100n })
   await wallet.trust(accountNumber, 'device-1')
   const payment = { accountNumber, description: 'Shop, 1', sandbox: false }
   await wallet.collect({ ...payment, trackingId: randomUUID(), amountMinor: 1_000n })

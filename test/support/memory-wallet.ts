@@ -67,8 +67,8 @@ export class MemoryWallet implements Wallet {
     return this.accounts.get(accountNumber)!.trusted.has(device)
   }
 
-  async askToTrust({ confirmUrl }: { readonly confirmUrl: string }): Promise<void> {
-    await this.before('askToTrust')
+  async requestTrust({ confirmUrl }: { readonly confirmUrl: string }): Promise<void> {
+    await this.before('requestTrust')
     this.confirmUrls.push(confirmUrl)
   }
 

@@ -330,13 +330,13 @@ t.test('reports the wallet as unavailable if a message cannot be sent, without t
   t.ok(error instanceof WalletUnavailableError)
   t.equal(codes.length, 1)
   t.notMatch((error as Error).stack, codes[0]!)
-  const asked = wallet.askToTrust({
+  const requested = wallet.requestTrust({
     accountNumber,
     confirmUrl: 'https://pay.example/x',
     merchantName: 'Shop',
     amountMinor: 100n,
   })
-  await t.rejects(asked, WalletUnavailableError)
+  await t.rejects(requested, WalletUnavailableError)
 })
 
 t.test('codes use all million values, with leading zeros, and differ by account and challenge', async (t) => {

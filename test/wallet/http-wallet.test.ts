@@ -60,8 +60,8 @@ const others: { readonly [name: string]: (wallet: Wallet) => Promise<unknown> } 
   verifyCode: (wallet) => wallet.verifyCode({ id: randomUUID(), accountNumber: 1 }, '123456'),
   isTrusted: (wallet) => wallet.isTrusted(1, 'device'),
   trust: (wallet) => wallet.trust(1, 'device'),
-  askToTrust: (wallet) =>
-    wallet.askToTrust({ accountNumber: 1, confirmUrl: 'https://x.example', merchantName: 'Shop', amountMinor: 100n }),
+  requestTrust: (wallet) =>
+    wallet.requestTrust({ accountNumber: 1, confirmUrl: 'https://x.example', merchantName: 'Shop', amountMinor: 100n }),
   collectionOf: (wallet) => wallet.collectionOf(payment()),
 }
 
@@ -266,10 +266,10 @@ t.test('sends the merchant, the amount and the currency with messages and debits
   const { wallet, bodies } = await core(t, json(200, {}))
   const details = { merchantName: 'Blue Shop', amountMinor: 12_345n }
   await wallet.sendCode({ id: 'c', accountNumber: 1 }, details)
-  await wallet.askToTrust({ accountNumber: 1, confirmUrl: 'https://x.example', ...details })
+  await wallet.requestTrust({ accountNumber: 1, confirmUrl: 'https://x.example', ...details })
   await wallet.collect({ ...payment(), amountMinor: 12_345n }).catch(() => undefined)
-  const asked = bodies.map((body) => JSON.parse(body))
-  for (const body of asked) t.match(body, { amountMinor: 12_345, currency: 'EUR' })
-  for (const body of asked.slice(0, 2)) t.match(body, { merchantName: 'Blue Shop' })
-  t.equal(asked.length, 3)
+  const requested = bodies.map((body) => JSON.parse(body))
+  for (const body of requested) t.match(body, { amountMinor: 12_345, currency: 'EUR' })
+  for (const body of requested.slice(0, 2)) t.match(body, { merchantName: 'Blue Shop' })
+  t.equal(requested.length, 3)
 })

@@ -53,7 +53,7 @@ const answers: { readonly [operation: string]: TypeCheck<TSchema> } = {
   verifyCode: CodeResponse,
   isTrusted: TrustResponse,
   trust: DoneResponse,
-  askToTrust: DoneResponse,
+  requestTrust: DoneResponse,
   collect: CollectResponse,
   collectionOf: CollectionResponse,
 }

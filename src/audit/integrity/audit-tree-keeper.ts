@@ -264,7 +264,7 @@ class TreeKeeper {
         const isRequested = request > (round?.request ?? '') && (hasTree || this.#note !== null)
         if (isRequested || performance.now() >= dueAtMs) {
           if (isRequested || !round || round.isDone) {
-            const occasion = isRequested ? 'asked' : 'rest'
+            const occasion = isRequested ? 'requested' : 'rest'
             round = { occasion, startedAt: clock(), verified: 0, request, isDone: false }
           }
           const isContinued = round.verified > 0

@@ -4,8 +4,8 @@ import type { Document, ReadModels } from '../../read-models/read-models.js'
 
 /** A verification, in progress or finished. */
 export interface VerificationStatus {
-  /** `start` verifies the newest part. `rest` verifies everything, slowly. `asked` verifies everything on request. */
-  readonly occasion: 'start' | 'rest' | 'asked'
+  /** `start` verifies the newest part. `rest` verifies everything, slowly. `requested` verifies everything on request. */
+  readonly occasion: 'start' | 'rest' | 'requested'
   readonly startedAt: string
   readonly finishedAt: string | null
   readonly verified: number
@@ -26,7 +26,7 @@ export interface IntegrityStatus {
 
 /** A verification of the whole log, saved with its progress so that it continues after a restart or on another node. */
 export interface Round extends Pick<VerificationStatus, 'startedAt' | 'verified'> {
-  readonly occasion: 'rest' | 'asked'
+  readonly occasion: 'rest' | 'requested'
   /** The time of the last request before the start, or '' before the first request. */
   readonly request: string
   readonly isDone: boolean
@@ -34,7 +34,7 @@ export interface Round extends Pick<VerificationStatus, 'startedAt' | 'verified'
 
 const statusId = 'status'
 const roundId = 'round'
-const requestId = 'asked'
+const requestId = 'requested'
 const checkpointId = 'checkpoint'
 
 /** Returns `undefined` before the first checkpoint. @throws ReadModelsUnavailableError */

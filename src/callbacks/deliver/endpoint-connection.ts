@@ -259,7 +259,7 @@ const failureCodes: readonly (readonly [RegExp, string])[] = [
   [/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/, 'unreachable'],
   [/^(ENOTFOUND|ENODATA|ESERVFAIL|EREFUSED|ETIMEOUT|EAI_\w+|EBADNAME|EBADRESP|ECANCELLED)$/, 'name not resolved'],
   [/^(ERR_TLS_|ERR_SSL_|EPROTO|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERR_OSSL_)/, 'tls'],
-  [/^(UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES)/, 'bad answer'],
+  [/^(UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES)/, 'invalid response'],
 ]
 
 /** Whether the error is not the endpoint's, so that it does not count as an attempt. Errors of the network, undici and URLs have a code. */
@@ -271,7 +271,7 @@ function isBug(error: unknown): boolean {
 function failureCode(error: unknown): string {
   if (error instanceof AddressRefusedError) return 'address refused'
   // undici sets its code in some cases only.
-  if (error instanceof Error && error.name === 'HTTPParserError') return 'bad answer'
+  if (error instanceof Error && error.name === 'HTTPParserError') return 'invalid response'
   const code = codeOf(error)
   return failureCodes.find(([pattern]) => pattern.test(code))?.[1] ?? 'connection failed'
 }

@@ -432,7 +432,7 @@ export const EndpointItem = Type.Object({
   merchantId: Text,
   merchantName: Text,
   url: Text,
-  state: OneOf(['answering', 'failing', 'disabled']),
+  state: OneOf(['healthy', 'failing', 'disabled']),
   /** The reason why it is disabled. */
   reason: Nullable(Text),
   failingSince: Nullable(Time),

@@ -32,7 +32,7 @@ export const devicePage: FastifyPluginAsyncTypebox<PaymentLimits> = async (app, 
   const parser = { parseAs: 'buffer', bodyLimit: maxFormBytes } as const
   app.addContentTypeParser('application/x-www-form-urlencoded', parser, (_request, _body, done) => done(null))
   const ask = {
-    operationId: 'askToConfirmDevice',
+    operationId: 'getDeviceQuestion',
     summary: 'Show the question whether the customer is paying',
     description: 'An HTML page, including for failures. It confirms nothing, because mail programs follow links.',
   }

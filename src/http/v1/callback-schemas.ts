@@ -150,9 +150,9 @@ export const ResendManyResponse = Type.Object(
 export const CallbackEndpointResponse = Type.Object(
   {
     url: Type.String(),
-    state: Type.Unsafe<'answering' | 'failing' | 'disabled'>({
+    state: Type.Unsafe<'healthy' | 'failing' | 'disabled'>({
       type: 'string',
-      enum: ['answering', 'failing', 'disabled'],
+      enum: ['healthy', 'failing', 'disabled'],
       description: '`failing`: every attempt since `failingSince` has failed. `disabled`: nothing is sent.',
     }),
     reason: NullableString({ description: 'The reason why it is disabled.' }),

@@ -12,7 +12,7 @@ import type { VerifierData } from './log-verifier.js'
  * The resting time per working time. At rest, a verification uses half a core. On request it uses what the other threads leave, because
  * its thread has the lowest priority.
  */
-const restPerWork = { rest: 1, asked: 0 } as const
+const restPerWork = { rest: 1, requested: 0 } as const
 /** The heap that a verification needs is far smaller. Without a limit, V8 collects garbage later. */
 const maxHeapMiB = 256
 

@@ -69,7 +69,7 @@ export function createBuiltInWallet(parts: BuiltInWalletDependencies): Wallet {
       isCode(code) && timingSafeEqual(Buffer.from(code), Buffer.from(codeOf(challenge))),
     isTrusted: (accountNumber, device) =>
       available(async () => (await find(accountNumber))?.trustedDevices.includes(device) ?? false),
-    askToTrust: ({ accountNumber, confirmUrl, ...payment }) =>
+    requestTrust: ({ accountNumber, confirmUrl, ...payment }) =>
       available(async () => {
         const { email } = accounts.contact(await existing(accountNumber))
         await messages.sendEmail(deviceEmail(email, confirmUrl, payment, currency, installationName))

@@ -66,7 +66,7 @@ export function createHttpWallet(core: WalletCore): Wallet {
       (await post('/codes/verifications', { challengeId, accountNumber, code }, CodeResponse)).valid,
     isTrusted: async (accountNumber, device) =>
       (await get(`/accounts/${accountNumber}/devices/${encodeURIComponent(device)}`, TrustResponse)).trusted,
-    askToTrust: async ({ accountNumber, confirmUrl, merchantName, amountMinor }) => {
+    requestTrust: async ({ accountNumber, confirmUrl, merchantName, amountMinor }) => {
       const body = { confirmUrl, merchantName, ...moneyOf(amountMinor) }
       await post(`/accounts/${accountNumber}/device-confirmations`, body, DoneResponse)
     },

@@ -296,7 +296,7 @@ export class WalletPayments {
     const expiresAt = addMs(this.deps.clock(), tokenLifetimeSeconds.device * 1000)
     await this.deps.collections.execute(transfer, { type: 'QuestionDevice', challengeId, expiresAt }, context, loaded)
     const confirmUrl = `${this.deps.publicUrl}/device/${trackingId}.${challengeId}.${this.#linkMac(trackingId, challengeId)}`
-    await this.deps.wallet.askToTrust({ accountNumber, confirmUrl, ...(await this.#describe(transfer)) })
+    await this.deps.wallet.requestTrust({ accountNumber, confirmUrl, ...(await this.#describe(transfer)) })
   }
 
   async #describe({ merchantId, amountMinor }: Deposit): Promise<DescribedPayment> {

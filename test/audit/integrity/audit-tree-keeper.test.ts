@@ -199,7 +199,7 @@ t.test('stops payouts at the next start after an edit of the log, and only once'
   })
   await requestVerification(readModels, clock())
   await until((status) =>
-    status.verifications.some(({ occasion, finishedAt }) => occasion === 'asked' && finishedAt !== null),
+    status.verifications.some(({ occasion, finishedAt }) => occasion === 'requested' && finishedAt !== null),
   )
   t.equal((await commands.state()).stoppedSince, null, 'a resolved finding does not stop payouts again')
   t.ok(findings.length > 0)

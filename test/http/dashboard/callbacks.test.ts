@@ -154,7 +154,7 @@ t.test('shows endpoints, sends a test event, and enables them with the permissio
     t.equal((await viewer.post(`/merchants/${own.id}/endpoint/${path}`)).statusCode, 403, path)
   }
   t.match((await operator.post(`/merchants/${own.id}/endpoint/enable`)).json(), { callbacksDisabled: null })
-  t.match((await operator.get('/endpoints')).json().items, [{ state: 'answering' }])
+  t.match((await operator.get('/endpoints')).json().items, [{ state: 'healthy' }])
   const { metadata } = (await service.store.readStream(`merchant-${own.id}`)).at(-1)!
   t.equal(metadata.actor, `user:${operator.userId}`)
 })

@@ -73,8 +73,8 @@ t.test(
       if (isSignIn(route)) t.equal(route.permission, undefined)
       else t.ok(route.permission, `${route.method} ${route.url}`)
     }
-    const asked = new Set<string | undefined>(routes.map(({ permission }) => permission))
-    for (const each of Object.keys(permissions)) t.ok(asked.has(each), each)
+    const requested = new Set<string | undefined>(routes.map(({ permission }) => permission))
+    for (const each of Object.keys(permissions)) t.ok(requested.has(each), each)
     for (const { url, permission } of app.knownRoutes)
       if (!url.startsWith(`${api}/`)) t.equal(permission, undefined, `${url} needs no sign-in`)
   },

@@ -20,11 +20,11 @@ function hasNoSecret(t: Test, text: string, but: readonly string[] = []) {
 
 t.test('an administrator creates a merchant, whose credentials are shown once and work', async (t) => {
   const admin = await signInAs(service, 'administrator')
-  const asked = { name: 'Shop', callbackUrl: 'https://shop.example/callbacks', allowIps: ['127.0.0.1', '10.0.0.0/8'] }
-  const response = await admin.post('/merchants', { ...asked, sandbox: true })
+  const requested = { name: 'Shop', callbackUrl: 'https://shop.example/callbacks', allowIps: ['127.0.0.1', '10.0.0.0/8'] }
+  const response = await admin.post('/merchants', { ...requested, sandbox: true })
   t.equal(response.statusCode, 200)
   const { merchant, webApiKey, secretKey, webhookSecret } = response.json()
-  t.match(merchant, { settings: { ...asked, sandbox: true, requireSignature: 'none', approvalAboveMinor: null } })
+  t.match(merchant, { settings: { ...requested, sandbox: true, requireSignature: 'none', approvalAboveMinor: null } })
   t.match(merchant.keys, [{ name: 'main', validUntil: null }])
   hasNoSecret(t, response.body, [webApiKey, secretKey, webhookSecret])
   const created = await post(service.app, paths.hosted, createBody('hosted', secretKey), { key: webApiKey })
@@ -33,7 +33,7 @@ t.test('an administrator creates a merchant, whose credentials are shown once an
   t.equal(registered?.metadata.actor, `user:${admin.userId}`)
   t.same((await admin.get(`/merchants/${merchant.merchantId}`)).json(), merchant)
   t.match((await admin.get('/merchants')).json().items[0], merchant)
-  const live = await admin.post('/merchants', asked)
+  const live = await admin.post('/merchants', requested)
   t.match(live.json().merchant.settings, { sandbox: false, requireSignature: 'withdrawals' })
   t.match(service.logLines.join(), new RegExp(`security.merchant_changed.*"merchantId":"${merchant.merchantId}"`))
 })

@@ -318,8 +318,8 @@ t.test('a batch leaves out withdrawals in manual control, unless the user asks f
   t.match(file.json(), { error: { validationErrors: [{ rule: 'in-manual-control', members: ['trackingIds[0]'] }] } })
   const unasked = await ada.post('/withdrawals/complete', { items })
   t.match(unasked.json().items, [{ transfer: { status: 'ManualControl' }, error: { rule: 'in-manual-control' } }])
-  const asked = await ada.post('/withdrawals/complete', { items, manualControl: true })
-  t.match(asked.json().items, [{ transfer: { status: 'Completed' }, error: null }])
+  const requested = await ada.post('/withdrawals/complete', { items, manualControl: true })
+  t.match(requested.json().items, [{ transfer: { status: 'Completed' }, error: null }])
 })
 
 t.test('a bank file contains exactly the claimed withdrawals of the viewer', async (t) => {

@@ -53,7 +53,7 @@ async function deposit(store: EventStore, userId: string): Promise<string> {
 
 async function erase({ raw, keys }: Log, userId: string, trackingId: string): Promise<string> {
   const { id: erasureId } = (await keys.find(merchantId, userId))!
-  const data = { erasureId, merchantId, trackingIds: [trackingId], reason: 'asked', at: '2026-03-01T12:00:00.000Z' }
+  const data = { erasureId, merchantId, trackingIds: [trackingId], reason: 'requested', at: '2026-03-01T12:00:00.000Z' }
   await raw.append(`privacy-${erasureId}`, 'no_stream', [encodeEvent({ type: 'CustomerErased', data }, context)])
   await keys.destroy([erasureId])
   return erasureId

@@ -129,8 +129,8 @@ export const AuditFinding = Type.Object({
 })
 /** The extent and the findings of a verification. */
 export const AuditVerification = Type.Object({
-  /** `start`: the newest part only. `rest`: everything, slowly. `asked`: everything, on request. */
-  occasion: OneOf(['start', 'rest', 'asked']),
+  /** `start`: the newest part only. `rest`: everything, slowly. `requested`: everything, on request. */
+  occasion: OneOf(['start', 'rest', 'requested']),
   startedAt: Time,
   /** Null while it is running. */
   finishedAt: Nullable(Time),

@@ -87,9 +87,9 @@ export const auditHistoryRoutes: FastifyPluginAsyncTypebox = async (app) => {
 }
 
 /** @throws RequestError */
-async function queryOf(sealing: ExportSealing, asked: Static<typeof AuditExportQuery>): Promise<ExportQuery> {
-  const { format, merchantId = null, until } = asked
-  const [from = null, to = null] = [timeOf('from', asked.from), timeOf('to', asked.to)]
+async function queryOf(sealing: ExportSealing, query: Static<typeof AuditExportQuery>): Promise<ExportQuery> {
+  const { format, merchantId = null, until } = query
+  const [from = null, to = null] = [timeOf('from', query.from), timeOf('to', query.to)]
   const end = until === undefined ? await sealing.end() : positionOf('until', until)
   return { format, merchantId, from, to, until: end ?? null }
 }

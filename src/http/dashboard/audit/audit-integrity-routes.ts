@@ -49,7 +49,7 @@ export const auditIntegrityRoutes: FastifyPluginAsyncTypebox = async (app) => {
   })
   app.post('/audit/verify', viewers.allow('audit:verify')({}, AuditVerifyResponse), async () => {
     const running = (await integrityStatus(readModels))?.verifications[0]
-    const started = !(running?.occasion === 'asked' && running.finishedAt === null)
+    const started = !(running?.occasion === 'requested' && running.finishedAt === null)
     if (started) await requestVerification(readModels, clock())
     return { started }
   })

@@ -82,7 +82,7 @@ function isVerifying(integrity: AuditIntegrity | undefined): boolean {
 
 /** Returns the start time of the newest requested verification, or '' if none was requested. */
 function newestRequested(integrity: AuditIntegrity | undefined): string {
-  return integrity?.verifications.find(({ occasion }) => occasion === 'asked')?.startedAt ?? ''
+  return integrity?.verifications.find(({ occasion }) => occasion === 'requested')?.startedAt ?? ''
 }
 
 function Payouts({ integrity: { payoutsStopped, resumed } }: { readonly integrity: AuditIntegrity }) {

@@ -8,7 +8,7 @@ import './CallbacksPage.css'
 export function EndpointHealth({ endpoint }: { readonly endpoint: EndpointItem }) {
   const text = useText()
   const { state, failingSince, reason } = endpoint
-  if (state === 'answering') return null
+  if (state === 'healthy') return null
   return (
     <>
       <Badge tone={state === 'failing' ? 'bad' : 'off'}>

@@ -21,7 +21,7 @@ import { ResendParkedDialog } from './ResendParkedDialog'
 import { TestEndpointDialog } from './TestEndpointDialog'
 import { useEndpoints } from './use-endpoints'
 
-const worstFirst = ['failing', 'disabled', 'answering']
+const worstFirst = ['failing', 'disabled', 'healthy']
 
 type Task = 'test' | 'enable' | 'resend'
 

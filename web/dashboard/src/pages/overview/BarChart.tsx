@@ -25,7 +25,7 @@ export function BarChart(props: BarChartProps) {
   const text = useText()
   const [at, setAt] = useState<number>()
   const plot = useRef<HTMLDivElement>(null)
-  const top = roundedTop(Math.max(1, ...bars.flatMap(({ asked = 0, done = 0, before }) => [asked, done, before])))
+  const top = roundedTop(Math.max(1, ...bars.flatMap(({ requested = 0, done = 0, before }) => [requested, done, before])))
   const width = 1 / Math.max(1, bars.length)
   const running = bars.findIndex(({ isRunning }) => isRunning)
   const every = Math.ceil(bars.length / mostTicks)
@@ -66,8 +66,8 @@ export function BarChart(props: BarChartProps) {
       >
         <svg aria-hidden="true">
           <defs>
-            <pattern id="hatch-asked" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
-              <line className="BarChart-hatch-asked" y2="5" />
+            <pattern id="hatch-requested" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+              <line className="BarChart-hatch-requested" y2="5" />
             </pattern>
             <pattern id="hatch-done" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
               <line className="BarChart-hatch-done" y2="5" />
@@ -106,9 +106,9 @@ export function BarChart(props: BarChartProps) {
         {pointed && (
           <>
             <strong>{formatBucket(pointed.startMs)}</strong>
-            {pointed.asked !== undefined && pointed.done !== undefined && (
+            {pointed.requested !== undefined && pointed.done !== undefined && (
               <>
-                <Entry sample="asked" label={text('overview.requested')} value={formatValue(pointed.asked)} />
+                <Entry sample="requested" label={text('overview.requested')} value={formatValue(pointed.requested)} />
                 <Entry sample="done" label={text('common.status.Completed')} value={formatValue(pointed.done)} />
               </>
             )}
@@ -118,7 +118,7 @@ export function BarChart(props: BarChartProps) {
       </output>
       <ul className="BarChart-legend">
         <li>
-          <Sample of="asked" />
+          <Sample of="requested" />
           {text('overview.requested')}
         </li>
         <li>
@@ -148,7 +148,7 @@ interface BarsProps {
   readonly isAt: boolean
 }
 
-function Bars({ bar: { asked, done, before, isRunning }, x, width, top, isAt }: BarsProps) {
+function Bars({ bar: { requested, done, before, isRunning }, x, width, top, isAt }: BarsProps) {
   const column = (value: number, from: number, share: number) => ({
     x: percent(x + width * from),
     width: percent(width * share),
@@ -160,15 +160,15 @@ function Bars({ bar: { asked, done, before, isRunning }, x, width, top, isAt }: 
     <g>
       <rect className={isAt ? 'BarChart-at' : 'BarChart-bucket'} x={percent(x)} width={percent(width)} height="100%" />
       {before > 0 && <rect className="BarChart-ghost" {...column(before, 0.06, 0.88)} />}
-      {asked !== undefined && asked > 0 && (
+      {requested !== undefined && requested > 0 && (
         <rect
-          className={isRunning ? 'BarChart-asked-running' : 'BarChart-asked'}
+          className={isRunning ? 'BarChart-requested-running' : 'BarChart-requested'}
           rx="1.5"
-          {...column(asked, 0.12, 0.36)}
+          {...column(requested, 0.12, 0.36)}
         />
       )}
-      {asked !== undefined && asked > 0 && isRunning && (
-        <rect fill="url(#hatch-asked)" rx="1.5" {...column(asked, 0.12, 0.36)} />
+      {requested !== undefined && requested > 0 && isRunning && (
+        <rect fill="url(#hatch-requested)" rx="1.5" {...column(requested, 0.12, 0.36)} />
       )}
       {done !== undefined && done > 0 && (
         <rect
@@ -185,7 +185,7 @@ function Bars({ bar: { asked, done, before, isRunning }, x, width, top, isAt }: 
   )
 }
 
-type SampleOf = 'asked' | 'done' | 'before' | 'running'
+type SampleOf = 'requested' | 'done' | 'before' | 'running'
 
 function Entry({ sample, label, value }: { sample: SampleOf; label: string; value: string }) {
   return (
@@ -207,7 +207,7 @@ function Sample({ of }: { of: SampleOf }) {
         </>
       ) : (
         <rect
-          className={of === 'running' ? 'BarChart-asked-running' : `BarChart-${of}`}
+          className={of === 'running' ? 'BarChart-requested-running' : `BarChart-${of}`}
           x="1"
           y="1"
           width="10"
@@ -215,7 +215,7 @@ function Sample({ of }: { of: SampleOf }) {
           rx="2"
         />
       )}
-      {of === 'running' && <rect fill="url(#hatch-asked)" x="1" y="1" width="10" height="10" rx="2" />}
+      {of === 'running' && <rect fill="url(#hatch-requested)" x="1" y="1" width="10" height="10" rx="2" />}
     </svg>
   )
 }

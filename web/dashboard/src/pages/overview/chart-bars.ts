@@ -1,10 +1,10 @@
 import type { Kind, OverviewResponse } from '../../api/contract'
 import { type Measure, type TimeSeries, timeSeries } from './overview-totals'
 
-/** A bucket of the chart. `asked` and `done` are undefined for the time to come. */
+/** A bucket of the chart. `requested` and `done` are undefined for the time to come. */
 export interface Bar {
   readonly startMs: number
-  readonly asked: number | undefined
+  readonly requested: number | undefined
   readonly done: number | undefined
   readonly before: number
   /** The bucket has not ended yet. */
@@ -33,7 +33,7 @@ export function barsOf(
     const hasStarted = startMs <= nowMs
     return {
       startMs,
-      asked: hasStarted ? series.values.Pending[index] : undefined,
+      requested: hasStarted ? series.values.Pending[index] : undefined,
       done: hasStarted ? series.values.Completed[index] : undefined,
       before: before[index] ?? 0,
       isRunning: hasStarted && nowMs < startMs + options.bucketMs,
