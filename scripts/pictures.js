@@ -100,7 +100,7 @@ async function takeDashboard(browser, { baseUrl, sandbox }) {
   await approver.getByRole('region', { name: /^Withdrawal / }).waitFor()
   await approver.keyboard.press('c')
   await approver.getByText('You claimed').waitFor()
-  await take(approver, 'paying')
+  await take(approver, 'payouts')
 
   const administrator = await openAs('administrator')
   await go(administrator, '/users', 'Users')

@@ -31,10 +31,10 @@ const options = {
     'pain.001: the country of its owner, such as DE, required for accounts outside the EEA',
   ),
   date: option('<date>', 'pain.001: the day on which the bank pays; the next TARGET day in Frankfurt if omitted', date),
-  again: option('<reason>', 'why withdrawals that are in a file already are in another one', reason),
+  repeatReason: option('<reason>', 'why withdrawals that are in a file already are in another one', reason),
   earlierFile: option(
     '<messageId>',
-    'with --again: a file that contains them already; repeatable',
+    'with --repeat-reason: a file that contains them already; repeatable',
     repeatable(storedFileId),
   ),
   leaveOut: flag('leave out the withdrawals that cannot be in the file, and make the rest'),
@@ -71,13 +71,13 @@ async function produce(stores: CommandStores, given: Values<typeof options>, wan
   const { transfers, configuration, context, notify } = stores
   const { format, date: day } = given
   if (format === 'csv' && day !== undefined) throw new UsageError('--date requires --format pain.001')
-  const again = againOf(given)
+  const repeat = repetitionOf(given)
   const debtor = debtorOf(given)
   const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()
   const leftOut: string[] = []
   for (;;) {
     const trackingIds = wanted.filter((each) => !leftOut.includes(each))
-    const request = { format, trackingIds, debtor, date: day, timeZone, again, underClaim: false }
+    const request = { format, trackingIds, debtor, date: day, timeZone, repeat, underClaim: false }
     const file = await transfers.produceBankFile(request, configuration.currency, context)
     if (file.accepted) {
       const { messageId, date, sha256, text } = file
@@ -103,9 +103,10 @@ function debtorOf(given: Values<typeof options>): Debtor | undefined {
 }
 
 /** @throws UsageError */
-function againOf({ again: reason, earlierFile: files }: Values<typeof options>) {
+function repetitionOf({ repeatReason: reason, earlierFile: files }: Values<typeof options>) {
   if (reason === undefined && files === undefined) return undefined
-  if (reason === undefined || files === undefined) throw new UsageError('--again and --earlier-file need each other')
+  if (reason === undefined || files === undefined)
+    throw new UsageError('--repeat-reason and --earlier-file need each other')
   return { reason, files }
 }
 

@@ -100,17 +100,17 @@ export async function composeService(
   const walletParts = { configuration, installationName, eventStore, readModels, box, clock, passwords }
   const configured = createWallet({ ...walletParts, isSandbox: inSandbox })
   const wallet = withTestCustomer(ports.wallet ?? configured.wallet, (url) => scenarios.confirmSoon(url))
-  const paying = { store: eventStore, wallet, transfers, settingsOf, clock }
+  const collecting = { store: eventStore, wallet, transfers, settingsOf, clock }
   const hasNoWallet = (code: number) => isManual(configuration.paymentMethods, code)
   const walletPayments = new WalletPayments({
-    ...paying,
+    ...collecting,
     box,
     publicUrl,
     takeCode: ports.takeCode ?? limitCodes(monotonicMs),
     isManual: hasNoWallet,
     onUnavailable: (cause, { merchantId, trackingId }) =>
       logger.error({ merchantId, trackingId, cause }, 'the wallet cannot be used'),
-    collections: new WalletCollections(paying),
+    collections: new WalletCollections(collecting),
     logIn: createWalletLogin(eventStore, box, clock),
   })
   const scenarios = new ScenarioPlayer({

@@ -44,7 +44,9 @@ export interface Wallet {
   verifyCode(challenge: CodeChallenge, code: string): Promise<boolean>
   isTrusted(accountNumber: number, device: string): Promise<boolean>
   /** Sends an email whose button leads to `confirmUrl`. */
-  requestTrust(request: DescribedPayment & { readonly accountNumber: number; readonly confirmUrl: string }): Promise<void>
+  requestTrust(
+    request: DescribedPayment & { readonly accountNumber: number; readonly confirmUrl: string },
+  ): Promise<void>
   /** Does nothing if the device is already trusted. */
   trust(accountNumber: number, device: string): Promise<void>
   /** Takes the money from the account. @throws WalletOutcomeUnknownError */

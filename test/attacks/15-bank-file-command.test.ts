@@ -11,7 +11,7 @@ import { withdrawalRequest } from '../domain/transfer-samples.js'
 import { temporaryDirectory } from '../support/processes.js'
 import { transferCommands } from '../support/transfer-commands.js'
 
-t.test('the command writes a file once, and another one only with --again', async (t) => {
+t.test('the command writes a file once, and another one only with --repeat-reason', async (t) => {
   const directory = temporaryDirectory(t)
   const environment = { CURRENCY: 'EUR' }
   const run = (...args: string[]) => runCli(directory, args, environment)
@@ -57,7 +57,7 @@ t.test('the command writes a file once, and another one only with --again', asyn
   const other = join(directory, 'other.xml')
   const second = await write([good], ...debtor, '--out', other)
   t.match(second, { status: 1, stderr: new RegExp(`put the withdrawal into the bank file ${messageId}`) })
-  const reason = ['--again', 'the bank rejected it']
+  const reason = ['--repeat-reason', 'the bank rejected it']
   t.match(await write([good], ...debtor, '--out', other, ...reason), { status: 2, stderr: /--earlier-file/ })
   // The bank returns the id in capitals.
   const seen = ['--earlier-file', messageId.toUpperCase()]

@@ -22,7 +22,7 @@ import { transferCommands } from '../support/transfer-commands.js'
 
 const context = { actor: 'user:ada', $correlationId: 'c', $causationId: 'c' }
 const lira = { code: 'TRY', decimals: 2 } as const
-const lines = { format: 'csv', timeZone: 'UTC', again: undefined, underClaim: false } as const
+const lines = { format: 'csv', timeZone: 'UTC', repeat: undefined, underClaim: false } as const
 
 t.test('a process that is killed while it produces a file leaves each withdrawal in at most one file', async (t) => {
   const directory = temporaryDirectory(t)
@@ -62,8 +62,8 @@ t.test('a process that is killed while it produces a file leaves each withdrawal
       t.equal(new Set(recorded.map(String)).size, 1, `${when}: all withdrawals are in the same file, or in none`)
       t.ok(recorded.every(({ length }) => length <= 1))
       rmSync(out, { force: true })
-      const again = await runCli(directory, command)
-      t.match(again, recorded[0]!.length === 1 ? { status: 1, stderr: recorded[0]![0]! } : { status: 0 })
+      const repeat = await runCli(directory, command)
+      t.match(repeat, recorded[0]!.length === 1 ? { status: 1, stderr: recorded[0]![0]! } : { status: 0 })
       t.ok((await Promise.all(ids.map(filesOf))).every(({ length }) => length === 1))
     }
   }
@@ -125,8 +125,8 @@ t.test('the withdrawals of a file that was never completed are listed as stuck, 
   t.match(await transfers.act(ids[1]!, { type: 'Release' }, context), { changed: true })
   const { transfer } = (await transfers.find(ids[2]!))!
   const { messageId } = (transfer as Withdrawal).payout.files.at(-1)!
-  const again = { reason: 'killed', files: [messageId] }
-  t.match(await transfers.produceBankFile({ ...lines, trackingIds: [ids[2]!], again }, lira, context), {
+  const repeat = { reason: 'killed', files: [messageId] }
+  t.match(await transfers.produceBankFile({ ...lines, trackingIds: [ids[2]!], repeat }, lira, context), {
     accepted: true,
   })
   await until(async () => (await overview()).inOldBankFiles === 0)

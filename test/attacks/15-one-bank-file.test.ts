@@ -26,8 +26,8 @@ async function withdrawal(...claimants: (Context | undefined)[]): Promise<string
 /** With a reason, names the files in which the withdrawals are now. */
 async function produce(context: Context, trackingIds: readonly string[], reason?: string, underClaim = true) {
   const records = (await Promise.all(trackingIds.map(filesOf))).flat()
-  const again = reason === undefined ? undefined : { reason, files: records.map(({ messageId }) => messageId) }
-  return transfers.produceBankFile({ format: 'csv', trackingIds, timeZone: 'UTC', again, underClaim }, lira, context)
+  const repeat = reason === undefined ? undefined : { reason, files: records.map(({ messageId }) => messageId) }
+  return transfers.produceBankFile({ format: 'csv', trackingIds, timeZone: 'UTC', repeat, underClaim }, lira, context)
 }
 
 const filesOf = async (trackingId: string) =>
@@ -106,7 +106,7 @@ t.test('the claim lasts until the withdrawal has ended or is released, and the f
 t.test('in any sequence, no withdrawal is in two files unless the second has a reason', async () => {
   const step = fc.record({
     by: fc.constantFrom(ada!, bob!, root!),
-    does: fc.constantFrom('file', 'file', 'file again', 'Claim', 'Release', 'wait'),
+    does: fc.constantFrom('file', 'file', 'file repeat', 'Claim', 'Release', 'wait'),
   })
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 12 }), async (steps) => {
@@ -114,7 +114,7 @@ t.test('in any sequence, no withdrawal is in two files unless the second has a r
       for (const { by, does } of steps) {
         if (does === 'wait') now = addMs(now, 20 * minuteMs)
         else if (does === 'Claim' || does === 'Release') await transfers.act(id, { type: does }, by)
-        else await produce(by, [id], does === 'file' ? undefined : 'again', by !== root)
+        else await produce(by, [id], does === 'file' ? undefined : 'repeat', by !== root)
       }
       const [, ...later] = await filesOf(id)
       return later.every(({ reason }) => reason !== null)

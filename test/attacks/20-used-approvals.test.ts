@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { transferStream } from '../../src/domain/streams.js'
-import { maxSteps } from '../../src/domain/transfer/settling.js'
+import { maxSteps } from '../../src/domain/transfer/payout.js'
 import { createBody, paths, post } from '../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 

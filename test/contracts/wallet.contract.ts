@@ -114,7 +114,12 @@ export function walletContract(t: Test, start: (t: Test) => Promise<WalletUnderT
     const subject = await start(t)
     const { email, accountNumber } = await account(subject)
     const confirmUrl = 'https://pay.example/device/abc?x=1&y=2'
-    await subject.wallet.requestTrust({ accountNumber, confirmUrl, merchantName: 'Shop <&> "Söhne"', amountMinor: 100n })
+    await subject.wallet.requestTrust({
+      accountNumber,
+      confirmUrl,
+      merchantName: 'Shop <&> "Söhne"',
+      amountMinor: 100n,
+    })
     t.match(await subject.messagesTo(email), [{ code: null, link: confirmUrl }])
   })
 

@@ -32,7 +32,7 @@ const graphics = 3
 const surfaces = ['ground', 'paper', 'sunken', 'raised', 'hover', 'chosen']
 const states = ['good', 'wait', 'person', 'second', 'bad', 'off']
 const filled = ['accent-fill', 'accent-fill-hover', 'danger-fill']
-const lines = ['edge', 'focus', 'chart-done', 'chart-asked-line', 'chart-before', ...states]
+const lines = ['edge', 'focus', 'chart-done', 'chart-requested-line', 'chart-before', ...states]
 
 /** The pairs of tokens that meet on the pages, and the contrast that they need. */
 const pairs: readonly (readonly [string, string, number])[] = [

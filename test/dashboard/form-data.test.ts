@@ -6,7 +6,7 @@ const { inputOf } = await pageModule<{ inputOf(field: string, inputs: readonly s
 )
 
 t.test('an error is shown at the input of its field, or of the list or object that contains it', async (t) => {
-  const inputs = ['allowIps', 'debtor.name', 'debtor.address', 'again.reason']
+  const inputs = ['allowIps', 'debtor.name', 'debtor.address', 'repeat.reason']
   const cases: [string, string | undefined][] = [
     ['allowIps', 'allowIps'],
     ['allowIps[3]', 'allowIps'],

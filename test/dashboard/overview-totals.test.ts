@@ -46,7 +46,7 @@ const chart = await pageModule<{
     options: Options,
     nowMs: number,
   ): readonly {
-    readonly asked: number | undefined
+    readonly requested: number | undefined
     readonly done: number | undefined
     readonly before: number
     readonly isRunning: boolean
@@ -93,7 +93,8 @@ t.test('bars end with the running hour, and the day before continues', async (t)
         t.strictSame(bars.map(({ isRunning }) => isRunning).indexOf(true), hour)
         t.ok(
           bars.every(
-            ({ asked, done }, index) => (asked === undefined) === index > hour && (done === undefined) === index > hour,
+            ({ requested, done }, index) =>
+              (requested === undefined) === index > hour && (done === undefined) === index > hour,
           ),
         )
         const created = other.filter(({ kind, status }) => kind === 'deposit' && status === 'Pending')

@@ -114,8 +114,8 @@ function transferCommand({ transfer, what, amount }: Step, trackingId: string, a
       if (amount % 5 === 0) {
         const file = { messageId: `file-${amount}`, format: 'csv', sha256: 'ab' } as const
         const files = Array.from({ length: 200 }, (_, number) => `file-${number}`)
-        const again = message === null ? null : { reason: message, files }
-        return { type: 'AddToBankFile', ...by, ...file, again, approvalAboveMinor: null, at }
+        const repeat = message === null ? null : { reason: message, files }
+        return { type: 'AddToBankFile', ...by, ...file, repeat, approvalAboveMinor: null, at }
       }
       return { type: 'SendToManualControl', message, ...by, at }
     case 4:

@@ -5,10 +5,10 @@ import { type Violation, violate } from '../../domain/rules.js'
 import type { Debtor } from '../../domain/sepa-debtor.js'
 import type { Transfer } from '../../domain/transfer/transfer.js'
 import type {
-  BankFileAgain,
   ChangeStatus,
   CreateDeposit,
   CreateWithdrawal,
+  RepeatedPayout,
   ReturnFunds,
   Settle,
 } from '../../domain/transfer/transfer-commands.js'
@@ -26,7 +26,7 @@ export type CreateRequest = DepositRequest | WithdrawalRequest
 
 interface CompleteRequest {
   readonly transactionAmountMinor?: bigint | undefined
-  /** The same amount again; required if the amount is unusual. */
+  /** The same amount repeat; required if the amount is unusual. */
   readonly confirmedAmountMinor?: bigint | undefined
   readonly receiptUrl?: string | undefined
   readonly message?: string | undefined
@@ -51,7 +51,7 @@ export interface BankFileRequest {
   readonly date?: string | undefined
   /** The time zone of the day on which a CSV file is produced. */
   readonly timeZone: string
-  readonly again?: BankFileAgain | undefined
+  readonly repeat?: RepeatedPayout | undefined
   readonly underClaim: boolean
 }
 

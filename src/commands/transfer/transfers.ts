@@ -114,11 +114,11 @@ export class TransferCommands {
         const payoutsStopped = await this.arePayoutsStopped()
         return this.#withSettings(trackingId, context, options, (settings) => {
           const { approvalAboveMinor } = settings
-          const paying = { ...settler(), payoutsStopped, approvalAboveMinor }
-          if (action.type === 'Approve') return { ...action, ...paying }
+          const payout = { ...settler(), payoutsStopped, approvalAboveMinor }
+          if (action.type === 'Approve') return { ...action, ...payout }
           const { receiptUrl = null, message = null, reason = null } = action
           const guard = { guardFactor: this.completionGuardFactor, mismatchPolicy: mismatchPolicyOf(settings) }
-          return { ...action, receiptUrl, message, reason, ...paying, ...guard }
+          return { ...action, receiptUrl, message, reason, ...payout, ...guard }
         })
       }
       case 'ReturnFunds':
@@ -135,7 +135,7 @@ export class TransferCommands {
    * every record is in the log, so no two files contain the same withdrawal without a reason.
    */
   produceBankFile(request: BankFileRequest, currency: Currency, context: CommandContext): Promise<ProducedFile> {
-    const { format, trackingIds, debtor, again = null, underClaim } = request
+    const { format, trackingIds, debtor, repeat = null, underClaim } = request
     return retryOnConflict('bank file', async () => {
       const [at, payoutsStopped] = [this.clock(), await this.arePayoutsStopped()]
       const found = await Promise.all(trackingIds.map((trackingId) => this.find(trackingId)))
@@ -150,7 +150,7 @@ export class TransferCommands {
       const seen = withdrawals.map(({ transfer, revision }) => `${transfer.trackingId}@${revision}`).sort()
       const messageId = uuidV5(JSON.stringify([format, debtor?.iban, seen]), trackingIds[0]!).replaceAll('-', '')
       const settler = { by: context.actor, underClaim, payoutsStopped, at }
-      const addition = { type: 'AddToBankFile', ...settler, messageId, format, again } as const
+      const addition = { type: 'AddToBankFile', ...settler, messageId, format, repeat } as const
       const date = dateOf(request, at)
       const file = bankFile({ addition, withdrawals, debtor, currency, date })
       if (!file.accepted) return file

@@ -1,4 +1,4 @@
-import { validApproval } from './settling.js'
+import { validApproval } from './payout.js'
 import { availableMinor, type Transfer, unsettledMinor } from './transfer.js'
 import type { Complete, TransferCommand } from './transfer-commands.js'
 import { decide } from './transfer-decider.js'

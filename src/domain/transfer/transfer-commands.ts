@@ -11,7 +11,7 @@ type Create<Type extends TransferCreated['type']> = Omit<DataOf<TransferEvent, T
 export type CreateDeposit = { readonly type: 'CreateDeposit' } & Create<'DepositCreated'>
 export type CreateWithdrawal = { readonly type: 'CreateWithdrawal' } & Create<'WithdrawalCreated'>
 
-interface PayingOut {
+interface PayoutCommand {
   /** Whether the log does not verify. Then no withdrawal is claimed, approved or completed. */
   readonly payoutsStopped?: boolean
 }
@@ -23,25 +23,25 @@ export interface Settler extends ByActor {
 }
 
 /** Withdrawals only: no other actor can settle it for a while. */
-export type Claim = { readonly type: 'Claim' } & ByActor & PayingOut
+export type Claim = { readonly type: 'Claim' } & ByActor & PayoutCommand
 /** `underClaim`: only the actor's own claim. The operator of the service can end any. */
 export type Release = { readonly type: 'Release' } & Settler
 
 /** Withdrawals only: a bank pays it, because a file contains it. The actor must be allowed to pay it now. */
 /** Why withdrawals that are in a file already are in another one, and the files (messageId) that the user has seen. */
-export type BankFileAgain = { readonly reason: string; readonly files: readonly string[] }
+export type RepeatedPayout = { readonly reason: string; readonly files: readonly string[] }
 
 export interface AddToBankFile
   extends Settler,
-    PayingOut,
+    PayoutCommand,
     Pick<DataOf<TransferEvent, 'WithdrawalAddedToBankFile'>, 'messageId' | 'format' | 'sha256'> {
   readonly type: 'AddToBankFile'
-  readonly again: BankFileAgain | null
+  readonly repeat: RepeatedPayout | null
   readonly approvalAboveMinor: bigint | null
 }
 
 /** Withdrawals above the merchant's threshold: a second person approves. */
-export interface Approve extends ByActor, PayingOut {
+export interface Approve extends ByActor, PayoutCommand {
   readonly type: 'Approve'
   /** The amount to pay; defaults to the requested amount. */
   readonly amountMinor?: bigint
@@ -49,11 +49,11 @@ export interface Approve extends ByActor, PayingOut {
   readonly approvalAboveMinor: bigint | null
 }
 
-export interface Complete extends Settler, PayingOut {
+export interface Complete extends Settler, PayoutCommand {
   readonly type: 'Complete'
   /** The transferred amount; defaults to the received money that is still available, or to the requested amount if none was received. */
   readonly transactionAmountMinor?: bigint | undefined
-  /** The same amount again, which is required if the amount is unlikely. */
+  /** The same amount repeat, which is required if the amount is unlikely. */
   readonly confirmedAmountMinor?: bigint | undefined
   /** An amount is unlikely if it is this many times the requested one, or as small a fraction of it. */
   readonly guardFactor: number

@@ -1,20 +1,11 @@
 import { accept, type Decider, type Decision, refuse } from '../decider.js'
 import { formatTwoDecimals } from '../money.js'
+import { book, cancelled, complete, isMismatch } from './completion.js'
+import { addToBankFile, approve, claim, claimRefusal, release } from './payout.js'
 import { isSameRequest, payeeFields, requestedFields, statedFields } from './requested-fields.js'
-import {
-  addToBankFile,
-  approve,
-  book,
-  cancelled,
-  claim,
-  claimRefusal,
-  common,
-  complete,
-  isMismatch,
-  release,
-} from './settling.js'
 import type { Status } from './status.js'
 import {
+  commonFields,
   type Deposit,
   evolve,
   heldMinor,
@@ -47,7 +38,7 @@ export function decide(command: TransferCommand, state: TransferState): Decision
       return complete(command, state)
     case 'SendToManualControl':
     case 'Fail': {
-      const data = { ...common(state, at), message: command.message }
+      const data = { ...commonFields(state, at), message: command.message }
       return command.type === 'Fail'
         ? moveTo('Failed', command, state, { type: 'TransferFailed', data })
         : moveTo('ManualControl', command, state, { type: 'TransferSentToManualControl', data })
@@ -71,17 +62,17 @@ export function decide(command: TransferCommand, state: TransferState): Decision
       return returnFunds(command, state)
     case 'ResolveAttention': {
       if (!needsAttention(state)) return accept()
-      const data = { ...common(state, at), resolvedAmountMinor: unsettledMinor(state), reason: command.reason }
+      const data = { ...commonFields(state, at), resolvedAmountMinor: unsettledMinor(state), reason: command.reason }
       return accept({ type: 'AttentionResolved', data })
     }
     case 'Reopen':
       if (state.kind === 'withdrawal') return refuse('conflict', 'not-reopenable')
       if (state.status === 'ManualControl' && state.reopened) return accept()
       if (state.status !== 'Cancelled' && state.status !== 'Failed') return refuse('conflict', 'not-reopenable')
-      return accept({ type: 'TransferReopened', data: { ...common(state, at), reason: command.reason } })
+      return accept({ type: 'TransferReopened', data: { ...commonFields(state, at), reason: command.reason } })
     case 'ErasePersonalData': {
       const { paymentMethod, createdAt } = state
-      return accept({ type: 'PersonalDataErased', data: { ...common(state, at), paymentMethod, createdAt } })
+      return accept({ type: 'PersonalDataErased', data: { ...commonFields(state, at), paymentMethod, createdAt } })
     }
     default:
       return command satisfies never
@@ -127,11 +118,11 @@ function receiveFunds(command: ReceiveFunds, state: Transfer): Decision<Transfer
     return book({ amountMinor: receivedAmountMinor, ...texts, mismatchPolicy, at }, state)
   }
   const hasAmountMismatch = mismatchAfter(state, receivedAmountMinor, mismatchPolicy.toleranceMinor)
-  const data = { ...common(state, at), receivedAmountMinor, receiptUrl, hasAmountMismatch }
+  const data = { ...commonFields(state, at), receivedAmountMinor, receiptUrl, hasAmountMismatch }
   const received = { type: 'LateFundsReceived', data } as const
   if (state.status !== 'Pending') return accept(received)
   const message = `${formatTwoDecimals(receivedAmountMinor)} was received; amounts above ${formatTwoDecimals(limit!)} are checked`
-  const held = { type: 'TransferSentToManualControl', data: { ...common(state, at), message } } as const
+  const held = { type: 'TransferSentToManualControl', data: { ...commonFields(state, at), message } } as const
   // Record the money before the status change, because the callback for that status includes the received amount.
   return accept<TransferEvent>(received, held)
 }
@@ -147,7 +138,7 @@ function returnFunds(command: ReturnFunds, state: Transfer): Decision<TransferEv
   if (left === 0n) return refuse('conflict', 'nothing-to-return')
   if (amountMinor > left) return refuse('conflict', 'return-too-large', { left })
   const hasAmountMismatch = mismatchAfter(state, -amountMinor, toleranceMinor)
-  const data = { ...common(state, at), returnedAmountMinor: amountMinor, receiptUrl, hasAmountMismatch }
+  const data = { ...commonFields(state, at), returnedAmountMinor: amountMinor, receiptUrl, hasAmountMismatch }
   return accept({ type: 'FundsReturned', data })
 }
 

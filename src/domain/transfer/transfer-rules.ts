@@ -23,7 +23,7 @@ export const transferRules = {
   'payouts-stopped': 'Payouts are stopped. An administrator must resume them.',
   'claim-needed': 'Claim the withdrawal before you settle it.',
   'claim-expired':
-    'Your claim expired at {until}. Claim the withdrawal again. If you have already paid it, complete it then.',
+    'Your claim expired at {until}. Claim the withdrawal repeat. If you have already paid it, complete it then.',
   'claimed-by-another': '{by} has claimed the withdrawal until {until}.',
   'held-in-bank-file': '{by} holds the withdrawal, because it is in the bank file {file}.',
   'in-bank-file':

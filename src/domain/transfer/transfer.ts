@@ -58,7 +58,7 @@ export interface Payout {
 
 export type BankFileEntry = Pick<DataOf<TransferEvent, 'WithdrawalAddedToBankFile'>, 'by' | 'at' | 'messageId'>
 
-/** The withdrawal can be claimed again from `until` on, unless it is in a bank file. */
+/** The withdrawal can be claimed repeat from `until` on, unless it is in a bank file. */
 export type Claim = Pick<DataOf<TransferEvent, 'WithdrawalClaimed'>, 'by' | 'at' | 'until'>
 
 /** An approval of one payment: this amount to this account. */
@@ -324,4 +324,9 @@ export function figuresOf({ type, data }: TransferEvent): readonly Figure[] | un
   if (type === 'FundsReturned') amountMinor = data.returnedAmountMinor
   if (type === 'AttentionResolved') amountMinor = data.resolvedAmountMinor
   return countedBy[type]?.map((counted) => ({ counted, amountMinor, transactionAmountMinor, receivedMinor }))
+}
+
+export function commonFields(state: Transfer, at: string) {
+  const { trackingId, merchantId, kind, referenceId, amountMinor } = state
+  return { trackingId, merchantId, kind, referenceId, amountMinor, at }
 }

@@ -356,7 +356,7 @@ export const BankFileRequest = Type.Object({
   /** The time zone of the day in the name of a CSV file; defaults to that of the server. */
   timeZone: Type.Optional(Type.String({ maxLength: 64 })),
   /** Why withdrawals that are in a file already are in another one, and the files (`messageId`) that the user saw. */
-  again: Type.Optional(
+  repeat: Type.Optional(
     Type.Object({ reason: Reason, files: Type.Array(Type.String({ maxLength: 35 }), { minItems: 1, maxItems: 200 }) }),
   ),
   ...ManualControl,

@@ -12,9 +12,9 @@ import { merchantRoutes } from './merchants/merchant-routes.js'
 import { operationsRoutes } from './operations/operations-routes.js'
 import { figureRoutes } from './overview/figure-routes.js'
 import { liveRoutes } from './overview/live-routes.js'
-import { payingRoutes } from './paying/paying-routes.js'
-import { receiptUpload } from './paying/receipt-upload.js'
-import { settlingRoutes } from './paying/settling-routes.js'
+import { payoutRoutes } from './payouts/payout-routes.js'
+import { receiptUpload } from './payouts/receipt-upload.js'
+import { settlementRoutes } from './payouts/settlement-routes.js'
 import { userRoutes } from './people/user-routes.js'
 import { privacyRoutes } from './privacy/privacy-routes.js'
 import { guard } from './session-guard.js'
@@ -25,8 +25,8 @@ const apiRoutes = [
   sessionRoutes,
   userRoutes,
   transferRoutes,
-  settlingRoutes,
-  payingRoutes,
+  settlementRoutes,
+  payoutRoutes,
   receiptUpload,
   figureRoutes,
   liveRoutes,

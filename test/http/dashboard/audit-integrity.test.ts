@@ -36,7 +36,14 @@ t.test('shows the state of the tree, and runs one requested verification at a ti
   t.teardown(() => destroyTestService(fresh))
   t.same((await (await signInAs(fresh, 'auditor')).get('/audit/integrity')).json(), nothing)
   const startedAt = clock()
-  const running = { occasion: 'requested', startedAt, finishedAt: null, verified: 4, treeSize: 9, findings: [] } as const
+  const running = {
+    occasion: 'requested',
+    startedAt,
+    finishedAt: null,
+    verified: 4,
+    treeSize: 9,
+    findings: [],
+  } as const
   const status = { note, signedAt: startedAt, verifierKey: 'key', witnesses: ['w'], problems: ['The copy is behind.'] }
   await saveIntegrityStatus(readModels, { ...status, verifications: [] })
   t.same((await auditor.post('/audit/verify')).json(), { started: true })

@@ -20,7 +20,11 @@ function hasNoSecret(t: Test, text: string, but: readonly string[] = []) {
 
 t.test('an administrator creates a merchant, whose credentials are shown once and work', async (t) => {
   const admin = await signInAs(service, 'administrator')
-  const requested = { name: 'Shop', callbackUrl: 'https://shop.example/callbacks', allowIps: ['127.0.0.1', '10.0.0.0/8'] }
+  const requested = {
+    name: 'Shop',
+    callbackUrl: 'https://shop.example/callbacks',
+    allowIps: ['127.0.0.1', '10.0.0.0/8'],
+  }
   const response = await admin.post('/merchants', { ...requested, sandbox: true })
   t.equal(response.statusCode, 200)
   const { merchant, webApiKey, secretKey, webhookSecret } = response.json()

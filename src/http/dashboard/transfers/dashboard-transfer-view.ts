@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { type Actor, isPossible, possibleActions } from '../../../domain/transfer/allowed-actions.js'
-import { activeClaim, needsApproval, validApproval } from '../../../domain/transfer/settling.js'
+import { activeClaim, needsApproval, validApproval } from '../../../domain/transfer/payout.js'
 import {
   isTerminal,
   needsAttention,

@@ -22,7 +22,7 @@ const destinations = [
   { to: '/', label: 'overview.title', icon: LayoutDashboard, group: 'start' },
   { to: '/deposits', label: 'transfers.deposits', icon: ArrowDownToLine, group: 'money' },
   { to: '/withdrawals', label: 'transfers.withdrawals', icon: ArrowUpFromLine, group: 'money' },
-  { to: '/pay', label: 'paying.title', icon: Banknote, group: 'money' },
+  { to: '/pay', label: 'payouts.title', icon: Banknote, group: 'money' },
   { to: '/statement', label: 'statement.title', icon: ReceiptText, group: 'money' },
   { to: '/merchants', label: 'merchants.title', icon: Store, group: 'merchants' },
   { to: '/callbacks', label: 'callbacks.title', icon: Webhook, group: 'merchants' },

@@ -6,7 +6,7 @@ import { galleryRoute } from '../pages/gallery/gallery-route'
 import { merchantRoute, merchantsRoute } from '../pages/merchants/merchants-route'
 import { operationsRoute } from '../pages/operations/operations-route'
 import { overviewRoute } from '../pages/overview/overview-route'
-import { payingRoute } from '../pages/paying/paying-route'
+import { payoutsRoute } from '../pages/payouts/payouts-route'
 import { privacyRoute } from '../pages/privacy/privacy-route'
 import { statementRoute } from '../pages/statement/statement-route'
 import { transferRoute } from '../pages/transfer/transfer-route'
@@ -22,7 +22,7 @@ const routeTree = rootRoute.addChildren([
     depositsRoute,
     withdrawalsRoute,
     transferRoute,
-    payingRoute,
+    payoutsRoute,
     callbacksRoute,
     merchantsRoute,
     merchantRoute,

@@ -10,7 +10,7 @@ import type fields from '../../texts/fields.en.json'
 import type merchants from '../../texts/merchants.en.json'
 import type operations from '../../texts/operations.en.json'
 import type overview from '../../texts/overview.en.json'
-import type paying from '../../texts/paying.en.json'
+import type payouts from '../../texts/payouts.en.json'
 import type privacy from '../../texts/privacy.en.json'
 import type shell from '../../texts/shell.en.json'
 import type statement from '../../texts/statement.en.json'
@@ -32,7 +32,7 @@ interface Areas {
   readonly merchants: typeof merchants
   readonly operations: typeof operations
   readonly overview: typeof overview
-  readonly paying: typeof paying
+  readonly payouts: typeof payouts
   readonly users: typeof users
   readonly privacy: typeof privacy
   readonly shell: typeof shell

@@ -239,7 +239,7 @@ function Chart() {
   const text = useText()
   const bars = Array.from({ length: 24 }, (_, hour) => ({
     startMs: startMs + hour * hourMs,
-    asked: hour > 18 ? undefined : 40 - (hour - 12) ** 2 / 5,
+    requested: hour > 18 ? undefined : 40 - (hour - 12) ** 2 / 5,
     done: hour > 18 ? undefined : 34 - (hour - 12) ** 2 / 5,
     before: 42 - (hour - 14) ** 2 / 6,
     isRunning: hour === 18,

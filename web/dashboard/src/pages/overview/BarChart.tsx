@@ -25,7 +25,9 @@ export function BarChart(props: BarChartProps) {
   const text = useText()
   const [at, setAt] = useState<number>()
   const plot = useRef<HTMLDivElement>(null)
-  const top = roundedTop(Math.max(1, ...bars.flatMap(({ requested = 0, done = 0, before }) => [requested, done, before])))
+  const top = roundedTop(
+    Math.max(1, ...bars.flatMap(({ requested = 0, done = 0, before }) => [requested, done, before])),
+  )
   const width = 1 / Math.max(1, bars.length)
   const running = bars.findIndex(({ isRunning }) => isRunning)
   const every = Math.ceil(bars.length / mostTicks)
@@ -66,7 +68,13 @@ export function BarChart(props: BarChartProps) {
       >
         <svg aria-hidden="true">
           <defs>
-            <pattern id="hatch-requested" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+            <pattern
+              id="hatch-requested"
+              width="5"
+              height="5"
+              patternUnits="userSpaceOnUse"
+              patternTransform="rotate(45)"
+            >
               <line className="BarChart-hatch-requested" y2="5" />
             </pattern>
             <pattern id="hatch-done" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">

@@ -12,7 +12,7 @@ import { Facts } from '../../components/Facts'
 import { OpenRecord } from '../../components/OpenRecord'
 import { ReceiptLink } from '../../components/ReceiptLink'
 import { exactTime, Time } from '../../components/Time'
-import { BankFileChip } from '../paying/BankFileChip'
+import { BankFileChip } from '../payouts/BankFileChip'
 import { Approval } from './Approval'
 
 /** Shows all fields of a transfer. */

@@ -6,8 +6,8 @@ import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { Flag, StatusBadge } from '../../components/Badge'
 import { useAmounts } from '../../components/use-amounts'
-import { activeClaim, leftMs, minutesAndSeconds } from '../paying/claim-time'
-import { useSecondClock } from '../paying/claim-timers'
+import { activeClaim, leftMs, minutesAndSeconds } from '../payouts/claim-time'
+import { useSecondClock } from '../payouts/claim-timers'
 import { differenceMinor } from './transfer-amounts'
 
 /** Shows the amount that moved, next to the requested one if they differ, with the status and one flag. */
@@ -52,7 +52,7 @@ function HeadlineFlag({ detail }: { readonly detail: TransferDetail }) {
   if (detail.awaitsApproval) {
     return (
       <Flag tone="second" icon={UserCheck}>
-        {text('paying.needsApproval')}
+        {text('payouts.needsApproval')}
       </Flag>
     )
   }
@@ -71,7 +71,7 @@ function HeadlineFlag({ detail }: { readonly detail: TransferDetail }) {
     <Flag tone="accent" icon={Timer}>
       {claim.until === null
         ? text('transfers.you')
-        : text('paying.yours', { left: minutesAndSeconds(leftMs(claim, nowMs)) })}
+        : text('payouts.yours', { left: minutesAndSeconds(leftMs(claim, nowMs)) })}
     </Flag>
   )
 }

@@ -57,7 +57,7 @@ export function TransferList({ kind, search, onSearch }: TransferListProps) {
           {canPay && (
             <ButtonLink to="/pay" look="primary">
               <Banknote />
-              {text('paying.title')}
+              {text('payouts.title')}
             </ButtonLink>
           )}
         </>

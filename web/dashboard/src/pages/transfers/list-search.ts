@@ -33,7 +33,7 @@ const combinableWith: { readonly [facet in Facet]: readonly Facet[] } = {
   text: [],
 }
 
-function facetsIn({ status, from, to, attention, method, minAmount, maxAmount, text, sort }: TransfersSearch) {
+export function facetsIn({ status, from, to, attention, method, minAmount, maxAmount, text, sort }: TransfersSearch) {
   const isByAmount = sort === 'largest' || sort === 'smallest'
   const used: { readonly [facet in Facet]: boolean } = {
     status: status !== undefined,

@@ -11,7 +11,7 @@ import { Mark } from '../../components/Mark'
 import { Time } from '../../components/Time'
 import { TransferLink } from '../../components/TransferLink'
 import { useAmounts } from '../../components/use-amounts'
-import { leftMs } from '../paying/claim-time'
+import { leftMs } from '../payouts/claim-time'
 import type { Orders } from './list-search'
 
 export function useColumns(kind: Kind, orders: Orders): readonly Column<TransferRow>[] {

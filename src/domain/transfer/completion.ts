@@ -1,0 +1,102 @@
+import { accept, type Decision, type Refused, refuse } from '../decider.js'
+import type { DataOf } from '../event.js'
+import { approvalRefusal, claimRefusal, stopRefusal } from './payout.js'
+import { availableMinor, commonFields, heldMinor, isTerminal, type Transfer } from './transfer.js'
+import type { Complete } from './transfer-commands.js'
+import type { CancelReason, TransferEvent } from './transfer-events.js'
+
+/** Returns a cancellation that leaves the money unchanged, unless `outcome` replaces it. */
+export function cancelled(
+  state: Transfer,
+  at: string,
+  reason: CancelReason,
+  message: string | null,
+  outcome: Partial<DataOf<TransferEvent, 'TransferCancelled'>> = {},
+) {
+  const { transactionAmountMinor, hasAmountMismatch, receiptUrl } = state
+  const money = { transactionAmountMinor, receivedAmountMinor: 0n, hasAmountMismatch, receiptUrl }
+  const none = { autoCancelledAmountMinor: null }
+  return {
+    type: 'TransferCancelled',
+    data: { ...commonFields(state, at), message, reason, ...money, ...none, ...outcome },
+  } as const
+}
+
+type Booking = Pick<Complete, 'receiptUrl' | 'message' | 'reason' | 'mismatchPolicy' | 'at'> & {
+  readonly amountMinor: bigint
+}
+
+export function complete(command: Complete, state: Transfer): Decision<TransferEvent> {
+  const { transactionAmountMinor: named } = command
+  if (state.status === 'Completed') {
+    const booked = state.transactionAmountMinor
+    // Accepting a different amount would confirm an amount that is not booked.
+    const isRepeat = named === undefined || named === booked
+    return isRepeat ? accept() : refuse('conflict', 'booking-final', { booked, amount: named })
+  }
+  const amountMinor = named ?? expectedMinor(state)
+  const cancelledFor = state.kind === 'deposit' ? state.autoCancelledAmountMinor : null
+  // A repeat of the completion that cancelled the deposit succeeds regardless of the merchant's present policy.
+  if (amountMinor !== undefined && amountMinor === cancelledFor) return accept()
+  if (isTerminal(state.status)) return refuse('conflict', 'status-final', { status: state.status })
+  const refusal = stopRefusal(command, state) ?? claimRefusal(command, state)
+  if (refusal) return refusal
+  if (amountMinor === undefined) return refuse('conflict', 'amount-needed')
+  return (
+    missingReason(command, amountMinor, state) ??
+    unlikelyAmount(command, amountMinor, state) ??
+    approvalRefusal(command, state, amountMinor) ??
+    book({ ...command, amountMinor }, state)
+  )
+}
+
+/** Completes the transfer, or cancels it if the amount is a mismatch and the merchant does not accept mismatches. */
+export function book(booking: Booking, state: Transfer): Decision<TransferEvent> {
+  const { amountMinor, message, reason, at } = booking
+  const { toleranceMinor, autoCancel } = booking.mismatchPolicy
+  const hasAmountMismatch = isMismatch(amountMinor, state, toleranceMinor)
+  const receiptUrl = booking.receiptUrl ?? state.receiptUrl
+  const missing = state.kind === 'deposit' ? amountMinor - availableMinor(state.funds) : 0n
+  const receivedAmountMinor = missing > 0n ? missing : 0n
+  if (hasAmountMismatch && autoCancel && state.kind === 'deposit' && !state.reopened) {
+    const transactionAmountMinor = heldMinor(state.funds) + receivedAmountMinor
+    const money = { transactionAmountMinor, receivedAmountMinor, hasAmountMismatch }
+    const outcome = { ...money, receiptUrl, autoCancelledAmountMinor: amountMinor }
+    return accept(cancelled(state, at, 'amount-mismatch', message ?? 'amount mismatch', outcome))
+  }
+  const money = { transactionAmountMinor: amountMinor, receivedAmountMinor, hasAmountMismatch }
+  const outcome = { ...money, receiptUrl, message, reason }
+  return accept({ type: 'TransferCompleted', data: { ...commonFields(state, at), ...outcome } })
+}
+
+/** Returns whether an amount above 0 differs from the requested one by more than the tolerance. */
+export function isMismatch(amountMinor: bigint, { amountMinor: requested }: Transfer, toleranceMinor: bigint): boolean {
+  const difference = amountMinor - requested
+  return amountMinor > 0n && (difference > toleranceMinor || -difference > toleranceMinor)
+}
+
+/** Returns the amount of a completion that names none, or `undefined` if money was received and none of it is available. */
+function expectedMinor(state: Transfer): bigint | undefined {
+  if (state.kind === 'withdrawal' || state.funds.receivedMinor === 0n) return state.amountMinor
+  const left = availableMinor(state.funds)
+  return left > 0n ? left : undefined
+}
+
+function missingReason({ reason }: Complete, amountMinor: bigint, state: Transfer): Refused | undefined {
+  if (state.kind === 'withdrawal' || state.funds.receivedMinor === 0n || reason !== null) return undefined
+  const left = availableMinor(state.funds)
+  return amountMinor === left ? undefined : refuse('conflict', 'reason-needed', { left })
+}
+
+/** Rejects an unconfirmed amount that is probably mistyped, such as ten times the requested one. */
+function unlikelyAmount(command: Complete, amount: bigint, state: Transfer): Refused | undefined {
+  const { confirmedAmountMinor: confirmed } = command
+  if (confirmed !== undefined) {
+    return confirmed === amount ? undefined : refuse('conflict', 'confirmation-differs', { confirmed, amount })
+  }
+  const factor = BigInt(command.guardFactor)
+  const requested = state.amountMinor
+  const paysMore = state.kind === 'withdrawal' && amount > requested
+  const isFar = amount > requested * factor || amount * factor < requested
+  return paysMore || isFar ? refuse('conflict', 'confirmation-needed', { requested, amount }) : undefined
+}

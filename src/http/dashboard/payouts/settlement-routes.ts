@@ -1,0 +1,128 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { TSchema } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
+import type { TransferResult } from '../../../commands/transfer/transfer-requests.js'
+import { needsApproval } from '../../../domain/transfer/payout.js'
+import type { Transfer } from '../../../domain/transfer/transfer.js'
+import type { FoundTransfer } from '../../../queries/transfer-queries.js'
+import { accepted } from '../../refusals.js'
+import { checkedAmount, checkReceipt, checkTexts } from '../../settlement-checks.js'
+import {
+  ApproveAction,
+  CompleteAction,
+  MessageAction,
+  PlainAction,
+  TransferParams as params,
+  permissionOf,
+  ReasonAction,
+  ReturnAction,
+  type TransferAction,
+  TransferDetail,
+} from '../api.js'
+import { actorNames, userContext } from '../session-guard.js'
+import { actorOf, detailOf, seenTransfer } from '../transfers/dashboard-transfer-view.js'
+
+type About = FastifyRequest<{ Params: { trackingId: string } }>
+
+/** Adds the actions on a transfer. Each names the revision that the user saw, and fails with the later events if there are any. */
+export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
+  const { transfers, currency } = app.services
+  const url = <Action extends TransferAction>(action: Action) => `/transfers/:trackingId/${action}` as const
+  const options = <Body extends TSchema>(action: TransferAction, body: Body) =>
+    app.viewers.allow(permissionOf[action], action === 'complete' ? { recent: 'large payments' } : {})(
+      { params, body },
+      TransferDetail,
+    )
+  const act = async (request: About, action: (trackingId: string, found: Transfer) => Promise<TransferResult>) => {
+    const { transfer } = await seenTransfer(request, request.params.trackingId)
+    return detailOf(request, acceptedOf(request, await action(transfer.trackingId, transfer)))
+  }
+  /** @throws RequestError for an amount that the currency cannot represent */
+  const amountOf = (field: string, amountMinor: number | undefined) =>
+    checkedAmount(field, amountMinor === undefined ? undefined : BigInt(amountMinor), currency)
+
+  for (const [action, type] of [
+    ['claim', 'Claim'],
+    ['release', 'Release'],
+  ] as const) {
+    app.post(url(action), options(action, PlainAction), (request) => {
+      const { revision } = request.body
+      return act(request, (trackingId) =>
+        transfers.act(trackingId, { type }, userContext(request), { revision, underClaim: true }),
+      )
+    })
+  }
+  app.post(url('approve'), options('approve', ApproveAction), (request) => {
+    const { revision } = request.body
+    const amountMinor = amountOf('amountMinor', request.body.amountMinor)
+    const approval = amountMinor === undefined ? {} : { amountMinor }
+    return act(request, (trackingId) =>
+      transfers.act(trackingId, { type: 'Approve', ...approval }, userContext(request), { revision }),
+    )
+  })
+  app.post(url('complete'), options('complete', CompleteAction), async (request) => {
+    const { revision, amountMinor, confirmedAmountMinor, receiptUrl, message, reason } = request.body
+    checkTexts({ receiptUrl, message, reason })
+    await checkReceipt(app.services, receiptUrl)
+    const completion = {
+      receiptUrl,
+      message,
+      reason,
+      transactionAmountMinor: amountOf('amountMinor', amountMinor),
+      confirmedAmountMinor: amountOf('confirmedAmountMinor', confirmedAmountMinor),
+    }
+    const acting = { revision, underClaim: true }
+    return act(request, (trackingId, transfer) => {
+      requireRecentSignIn(request, transfer, completion.transactionAmountMinor)
+      return transfers.act(trackingId, { type: 'Complete', ...completion }, userContext(request), acting)
+    })
+  })
+  for (const [action, type] of [
+    ['cancel', 'Cancel'],
+    ['manual-control', 'SendToManualControl'],
+  ] as const) {
+    app.post(url(action), options(action, MessageAction), (request) => {
+      const { revision, message } = request.body
+      checkTexts({ message })
+      // Manual control ends nothing, so it needs no claim.
+      const acting = { revision, underClaim: action === 'cancel' }
+      return act(request, (trackingId) => transfers.act(trackingId, { type, message }, userContext(request), acting))
+    })
+  }
+  app.post(url('return'), options('return', ReturnAction), async (request) => {
+    const { revision, receiptUrl } = request.body
+    checkTexts({ receiptUrl })
+    await checkReceipt(app.services, receiptUrl)
+    const returned = { amountMinor: amountOf('amountMinor', request.body.amountMinor)!, receiptUrl }
+    return act(request, (trackingId) =>
+      transfers.act(trackingId, { type: 'ReturnFunds', ...returned }, userContext(request), { revision }),
+    )
+  })
+  for (const [action, type] of [
+    ['resolve', 'ResolveAttention'],
+    ['reopen', 'Reopen'],
+  ] as const) {
+    app.post(url(action), options(action, ReasonAction), (request) => {
+      const { revision, reason } = request.body
+      checkTexts({ reason })
+      return act(request, (trackingId) =>
+        transfers.act(trackingId, { type, reason }, userContext(request), { revision }),
+      )
+    })
+  }
+}
+
+/** @throws RequestError with the later events and their users */
+export function acceptedOf(request: FastifyRequest, result: TransferResult): FoundTransfer {
+  return accepted('transfer', result, actorNames(request))
+}
+
+/** Requires a recent sign-in for a large payment. @throws RequestError */
+export function requireRecentSignIn(
+  request: FastifyRequest,
+  transfer: Transfer,
+  amountMinor = transfer.amountMinor,
+): void {
+  const isLarge = needsApproval(transfer, amountMinor, actorOf(request, transfer).approvalAboveMinor)
+  if (isLarge) request.server.viewers.requireRecent(request)
+}

@@ -1,0 +1,59 @@
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useCallback, useMemo, useState } from 'react'
+import { api } from '../../api/api-client'
+import type { PayoutQueueResponse, PayoutTab, TransferDetail, TransferRow } from '../../api/contract'
+import { useLive } from '../../api/live-updates'
+import { useThrottled } from '../../api/use-throttled'
+import { transferKeys } from '../transfer/use-transfer'
+import { withKnown, withNewer } from './payout-queue'
+
+/** The queue is fetched this often while withdrawals change, because only the server counts all of them. */
+const refetchMs = 2_000
+/** The interval without live messages. */
+const pollMs = 15_000
+/** The number of the user's own results kept until the lists contain them. */
+const maxKnown = 500
+
+export function usePayoutQueue(merchantId: string | undefined, tab: PayoutTab) {
+  const client = useQueryClient()
+  const [known, setKnown] = useState<ReadonlyMap<string, TransferRow>>(new Map())
+  const queryKey = useMemo(() => ['payout-queue', merchantId, tab], [merchantId, tab])
+  const query = useQuery({
+    queryKey,
+    queryFn: ({ signal }) => api.get<PayoutQueueResponse>('/withdrawals/queue', { merchantId, tab }, signal),
+    refetchInterval: pollMs,
+    placeholderData: keepPreviousData,
+  })
+  const refetchSoon = useThrottled(() => void client.invalidateQueries({ queryKey: ['payout-queue'] }), refetchMs)
+  useLive(merchantId, {
+    onMessage({ transfers }) {
+      const rows = transfers.filter(({ kind }) => kind === 'withdrawal')
+      if (rows.length === 0) return
+      client.setQueryData<PayoutQueueResponse>(queryKey, (answer) => answer && withNewer(answer, tab, rows))
+      setKnown((previous) => newerOf(previous, rows))
+      for (const { trackingId } of rows) void client.invalidateQueries({ queryKey: transferKeys.detail(trackingId) })
+      refetchSoon()
+    },
+    onLive: refetchSoon,
+  })
+  const answer = query.isPlaceholderData ? undefined : query.data
+  const items = useMemo(() => withKnown(answer?.items ?? [], known), [answer, known])
+  const remember = useCallback(
+    (details: readonly TransferDetail[]) => {
+      for (const detail of details) client.setQueryData(transferKeys.detail(detail.trackingId), detail)
+      setKnown((previous) => {
+        const entries = [...previous, ...details.map((detail) => [detail.trackingId, detail] as const)]
+        return new Map(entries.slice(-maxKnown))
+      })
+      refetchSoon()
+    },
+    [client, refetchSoon],
+  )
+  return { query, answer, items, known, remember }
+}
+
+/** Replaces the known rows with their newer revisions. */
+function newerOf(known: ReadonlyMap<string, TransferRow>, rows: readonly TransferRow[]) {
+  const newer = rows.filter((row) => (known.get(row.trackingId)?.revision ?? row.revision) < row.revision)
+  return newer.length === 0 ? known : new Map([...known, ...newer.map((row) => [row.trackingId, row] as const)])
+}
