@@ -12,7 +12,7 @@ import { sweepCallbacks } from './record/callback-sweep.js'
 /** The time that a stop grants for reporting the last attempts. */
 const reportMs = 2_000
 /** Following each create separately would cost more than everything else that this part does for it. */
-const gatherMs = { calm: 20, busy: 20 } as const
+const gatherMs = 20
 const streamPrefixes = [...new Set([...rememberedPrefixes, ...deliveredPrefixes])]
 
 interface CallbackDependencies extends DeliveryDependencies {

@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import type { SignedManifest } from '../audit/proofs/export-signature.js'
 import type { checkProof, TransferProof } from '../audit/proofs/transfer-proof.js'
 import { violate } from '../domain/rules.js'
-import { escapeHidden } from '../kernel/text.js'
+import { counted, escapeHidden } from '../kernel/text.js'
 import type { VerifiedLog } from '../operations/audit/verify-log.js'
 import { checkpointText } from './checkpoint-text.js'
 import { defineBareCommand, defineCommand, defineStandaloneCommand } from './command.js'
@@ -137,10 +137,6 @@ function checkedText({ checked, checkpoint, keyId, kept }: Checked): string {
 /** Returns each line on a separate line, regardless of the values in it. */
 function escapedLines(...lines: readonly string[]): string {
   return lines.map((line) => `${wrap(escapeHidden(line), outputWidth()).join('\n')}\n`).join('')
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${count === 1 ? noun : `${noun}s`}`
 }
 
 /** Compares the files of an export with its manifest. @throws VerificationError */

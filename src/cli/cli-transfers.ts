@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type Action, hasEffect, type TransferResult } from '../commands/transfer/transfer-requests.js'
+import { hasEffect, type TransferAction, type TransferResult } from '../commands/transfer/transfer-requests.js'
 import { formatTwoDecimals, toJsonNumber } from '../domain/money.js'
 import { refusalText } from '../domain/refusal-texts.js'
 import { violate } from '../domain/rules.js'
@@ -233,7 +233,7 @@ function settles<Options extends OptionSpecs>(
   description: string,
   examples: Examples,
   options: Options,
-  actionOf: (given: Values<Options>) => Action,
+  actionOf: (given: Values<Options>) => TransferAction,
 ): void {
   defineCommand(transfers, `${name} <trackingId>`, description, {
     examples,
@@ -246,7 +246,7 @@ function settles<Options extends OptionSpecs>(
  * Returns the transfer after the action. If it changed nothing, looks for the earlier event that had its effect, to report the user.
  * @throws Refused, AlreadyDone
  */
-async function settled(stores: CommandStores, trackingId: string, action: Action) {
+async function settled(stores: CommandStores, trackingId: string, action: TransferAction) {
   const { transfers, context, notify } = stores
   const result = await transfers.act(trackingId, action, context)
   if (!result.accepted) throw await refusalOf(stores, trackingId, result)

@@ -68,3 +68,8 @@ const plain = /^[\x20-\x7e]*$/
 const whiteSpace = /\p{White_Space}/gu
 /** Characters from U+E000 are not letters. Without them, the order of UTF-16 (JavaScript) is that of UTF-8 (the stores). */
 const ignored = /[\p{M}\p{Cc}\p{Cf}\p{Cs}\ue000-\uffff]/gu
+
+/** Returns a number with its noun, such as `1 event` or `2 events`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${count === 1 ? noun : `${noun}s`}`
+}

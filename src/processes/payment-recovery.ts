@@ -83,7 +83,7 @@ class Recovery {
       store: this.deps.store,
       after: this.checkpoint.position,
       streamPrefixes: [prefix, accountPrefix],
-      gatherMs: { calm: tickMs, busy: tickMs },
+      gatherMs: tickMs,
       handle: (page) => this.#take(page, signal),
     })
     const recovering = this.#recoverAgain(options)

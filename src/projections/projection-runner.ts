@@ -12,9 +12,9 @@ import { isUsable, LeaseLostError, ProjectionPointer, resumePosition } from './p
 import { isUnfinished, type ProjectionTask, ProjectionTasks, taskOf } from './projection-tasks.js'
 import { dropUnusedBuilds, type Serving, TaskWorker } from './rebuild/task-worker.js'
 
-const lookEveryMs = 1_000
+const taskPollMs = 1_000
 /** A busy log is followed in fewer, larger pages: each costs two transactions and writes every inner page of an index again. */
-const gatherMs = { calm: 25, busy: 200 } as const
+const gather = { gatherMs: 25, busyGatherMs: 200 } as const
 /** A task that has killed this many holders without progress is ended. */
 const maxInterruptions = 8
 
@@ -62,7 +62,7 @@ export class ProjectionRunner implements Serving {
       await retryWhileUnavailable(() => this.#prepare(), this.#retry)
       while (!this.#signal.aborted) {
         await retryWhileUnavailable(() => this.#look(), this.#retry)
-        await pause(lookEveryMs, this.#signal)
+        await pause(taskPollMs, this.#signal)
       }
     } catch (error) {
       if (!(error instanceof LeaseLostError)) throw error
@@ -221,7 +221,7 @@ export class ProjectionRunner implements Serving {
       store: this.deps.store,
       after: resumePosition(progress),
       streamPrefixes: this.projection.streamPrefixes,
-      gatherMs,
+      ...gather,
       handle: (page) => this.#apply(collection, documents, page),
     }).catch((error) => this.#stop(error))
     this.#following = { stopping, ended }

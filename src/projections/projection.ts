@@ -35,6 +35,7 @@ export interface EventProjection extends ProjectionSettings {
   apply(batch: readonly ProjectedEvent[], documents: ReadonlyMap<string, Document>): readonly WriteOperation[]
 }
 
+/** A projection that stops at no event. The list of unreadable events is the only one, and needs their records. */
 interface RecordedProjection extends ProjectionSettings {
   /** Receives the recorded events, including unreadable and skipped ones. */
   applyRecorded(events: readonly RecordedEvent[]): readonly WriteOperation[]

@@ -5,7 +5,7 @@ import type { Projection } from './projection.js'
 import { ProjectionRunner, type RunnerDependencies } from './projection-runner.js'
 import { isUnfinished, leaseName, type ProjectionTask, ProjectionTasks } from './projection-tasks.js'
 
-const lookEveryMs = 100
+const progressPollMs = 100
 
 /** Runs every projection that no other process runs, until it is stopped. */
 export function startProjections(deps: RunnerDependencies, projections: readonly Projection[] = allProjections): Part {
@@ -49,7 +49,7 @@ export async function* watchTasks(
       if (text !== yielded) yield watched
       yielded = text
       if (![...watched.values()].some(isUnfinished)) return
-      await pause(lookEveryMs, signal)
+      await pause(progressPollMs, signal)
     }
   } finally {
     await ownProjections.stop()

@@ -34,7 +34,7 @@ interface Dependencies {
 }
 
 const sendEveryMs = 500
-const gatherMs = { calm: 50, busy: 50 }
+const gatherMs = 50
 const maxTransfers = 50
 /** The limit of changed transfers that wait for the read model. Of earlier ones, only the figures are sent. */
 const maxWaiting = 300

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { type CommandContext, TooMuchContentionError } from '../commands/handle-command.js'
-import type { Action } from '../commands/transfer/transfer-requests.js'
+import type { TransferAction } from '../commands/transfer/transfer-requests.js'
 import type { TransferCommands } from '../commands/transfer/transfers.js'
 import { type Scenario, type ScenarioStep, scenarioOf, type WalletBehaviour } from '../domain/scenarios.js'
 import type { Deposit, Transfer } from '../domain/transfer/transfer.js'
@@ -166,7 +166,7 @@ export class ScenarioPlayer {
 
   /** Settles a deposit that is paid without a wallet, as an operator does who sees what the wallet would have done. */
   async #settle({ trackingId, amountMinor }: Deposit, wallet: WalletBehaviour): Promise<string | undefined> {
-    const settle = async (action: Action) =>
+    const settle = async (action: TransferAction) =>
       ruleOf(await this.deps.transfers.act(trackingId, action, scenarioContext(actor, trackingId)))
     switch (wallet) {
       case 'declines':

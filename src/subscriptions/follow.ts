@@ -35,7 +35,9 @@ interface FollowOptions extends RetryOptions {
    * The time for which events gather at the end of the log, so that a busy log is read in pages rather than event by event. No pause if
    * omitted.
    */
-  readonly gatherMs?: { readonly calm: number; readonly busy: number }
+  readonly gatherMs?: number
+  /** The same after a large page; defaults to `gatherMs`. */
+  readonly busyGatherMs?: number
   /** Handles one page at a time. A page whose handling fails and is retried is delivered again. */
   readonly handle: (page: Page) => Promise<void> | void
 }
@@ -45,7 +47,7 @@ interface FollowOptions extends RetryOptions {
  * @throws errors of `handle` that are not retried
  */
 export async function follow(options: FollowOptions): Promise<void> {
-  const { store, streamPrefixes, gatherMs, signal, handle } = options
+  const { store, streamPrefixes, gatherMs, busyGatherMs = gatherMs, signal, handle } = options
   const pages = pagesOf(store)
   const leave = pages.join(streamPrefixes)
   try {
@@ -58,8 +60,8 @@ export async function follow(options: FollowOptions): Promise<void> {
     while (!signal.aborted) {
       const page = await retryWhileUnavailable(next, options)
       after = page?.checkpoint ?? after
-      if (!page?.atEnd || !gatherMs) continue
-      await pause(page.events.length < busyEvents ? gatherMs.calm : gatherMs.busy, signal)
+      const pauseMs = page && page.events.length < busyEvents ? gatherMs : busyGatherMs
+      if (page?.atEnd && pauseMs) await pause(pauseMs, signal)
     }
   } finally {
     leave()

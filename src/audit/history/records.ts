@@ -90,7 +90,7 @@ export interface ActionsQuery {
 }
 
 /** An event and the user or part of the service that caused it. */
-type Action = Awaited<ReturnType<typeof actionOf>>
+type ActorAction = Awaited<ReturnType<typeof actionOf>>
 
 /**
  * Returns the actions that match the query, oldest first. A page ends after `limit` actions or `maxLookedAt` events. `next` is the `after`
@@ -102,7 +102,7 @@ export async function actionsPage(
   query: ActionsQuery,
   { limit, maxLookedAt }: { readonly limit: number; readonly maxLookedAt: number },
 ) {
-  const items: Action[] = []
+  const items: ActorAction[] = []
   let lookedAt = 0
   let lookedUpTo: string | null = null
   let next: Position | null = null

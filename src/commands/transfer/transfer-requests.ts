@@ -34,7 +34,7 @@ interface CompleteRequest {
 }
 
 /** An action of a user on a transfer. `Approve` applies to `amountMinor`; defaults to the requested amount. */
-export type Action =
+export type TransferAction =
   | { readonly type: 'Claim' | 'Release' }
   | { readonly type: 'Approve'; readonly amountMinor?: bigint }
   | ({ readonly type: 'Complete' } & CompleteRequest)
@@ -74,7 +74,7 @@ export interface Acting {
 }
 
 /** Returns whether an event has the effect of an action that can be done once. */
-export function hasEffect(action: Action, { type, data }: TransferEvent): boolean {
+export function hasEffect(action: TransferAction, { type, data }: TransferEvent): boolean {
   switch (action.type) {
     case 'Complete':
       return type === 'TransferCompleted' || (type === 'TransferCancelled' && data.autoCancelledAmountMinor !== null)

@@ -24,7 +24,6 @@ import {
   onSeen,
   readHistory,
   retryOnConflict,
-  type Unreadable,
 } from '../handle-command.js'
 import { derivedEventId, trackingIdOf, uuidV5 } from '../ids.js'
 import {
@@ -36,12 +35,12 @@ import {
 } from './create-transfer.js'
 import {
   type Acting,
-  type Action,
   type BankFileRequest,
   type CreateRequest,
   type FoundTransfer,
   hasEffect,
   type ProducedFile,
+  type TransferAction,
   type TransferResult,
 } from './transfer-requests.js'
 
@@ -77,8 +76,8 @@ export class TransferCommands {
     return state.kind === 'none' || revision === 'no_stream' ? undefined : { transfer: state, revision }
   }
 
-  history(trackingId: string, unreadable?: Unreadable): Promise<readonly HistoryEntry<TransferEvent>[]> {
-    return readHistory(this.store, transferStream(trackingId), unreadable)
+  history(trackingId: string): Promise<readonly HistoryEntry<TransferEvent>[]> {
+    return readHistory(this.store, transferStream(trackingId))
   }
 
   /** Returns whether payouts are stopped. Reads the log, so every node knows it immediately. */
@@ -91,7 +90,12 @@ export class TransferCommands {
    * Applies an action of the context's actor. A claim lasts 15 minutes. A return is recorded once for each receipt. An action that was done
    * before is a conflict, because its caller may have paid a second time, unless the same caller repeats the same request.
    */
-  async act(trackingId: string, action: Action, context: CommandContext, acting: Acting = {}): Promise<TransferResult> {
+  async act(
+    trackingId: string,
+    action: TransferAction,
+    context: CommandContext,
+    acting: Acting = {},
+  ): Promise<TransferResult> {
     const result = await this.#act(trackingId, action, context, acting)
     if (!result.accepted || result.changed || result.isRepeat) return result
     const history = await this.history(trackingId)
@@ -101,7 +105,12 @@ export class TransferCommands {
     return refuse('conflict', 'done-before', { by: done.metadata.actor, done: done.event.data.at })
   }
 
-  async #act(trackingId: string, action: Action, context: CommandContext, acting: Acting): Promise<TransferResult> {
+  async #act(
+    trackingId: string,
+    action: TransferAction,
+    context: CommandContext,
+    acting: Acting,
+  ): Promise<TransferResult> {
     const options = onSeen(transferStream(trackingId), acting.revision, context, action)
     const settler = () => ({ by: context.actor, underClaim: acting.underClaim ?? false, at: this.clock() })
     switch (action.type) {

@@ -30,15 +30,15 @@ const trials = {
   reopen: (_, { at }) => ({ type: 'Reopen', reason: '', at }),
 } as const satisfies { readonly [action: string]: Trial }
 
-type Action = keyof typeof trials
+type AllowedAction = keyof typeof trials
 
 /** Returns the actions that would change the transfer now. It asks the decider, so no rule is written twice. */
-export function possibleActions(transfer: Transfer, actor: Actor): readonly Action[] {
-  return (Object.keys(trials) as Action[]).filter((action) => isPossible(action, transfer, actor))
+export function possibleActions(transfer: Transfer, actor: Actor): readonly AllowedAction[] {
+  return (Object.keys(trials) as AllowedAction[]).filter((action) => isPossible(action, transfer, actor))
 }
 
 /** Returns whether the action would change the transfer now. */
-export function isPossible(action: Action, transfer: Transfer, actor: Actor): boolean {
+export function isPossible(action: AllowedAction, transfer: Transfer, actor: Actor): boolean {
   const decision = decide(trials[action](transfer, actor), transfer)
   return decision.accepted && decision.events.length > 0
 }

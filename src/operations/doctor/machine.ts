@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DirectoryTiles, type NoteVerifier } from '@transferd/transparency-log'
 import { checkpointPath, signedCheckpoint } from '../../audit/integrity/log-sealer.js'
 import type { Finding } from '../../domain/integrity.js'
+import { counted } from '../../kernel/text.js'
 import { dayMs, minuteMs } from '../../kernel/time.js'
 import type { Node } from '../../read-models/nodes.js'
 import type { Configuration } from '../configuration/configuration.js'
@@ -165,10 +166,6 @@ export function checking(name: string, subject: string | null = null) {
     (result: Check['result']) =>
     (text: string, advice: string | null = null): Check => ({ name, subject, result, found: text, advice })
   return { ok: found('ok'), warning: found('warning'), failed: found('failed'), unknown: found('unknown') }
-}
-
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`
 }
 
 /** Returns a duration in whole days, hours, minutes or seconds. */

@@ -39,7 +39,7 @@ export function onlyListed(fields: { readonly [name: string]: unknown }): { [nam
   return { ...Object.fromEntries(listed), unlisted: unlisted.join() }
 }
 
-/** Includes the messages and stacks of the causes, and the remedy if access to a path was refused. Omits properties that a library added. */
+/** Includes the messages and stacks of the causes, and the remedy if access to a path was refused. Omits properties that a library added, which may contain request data. */
 export function shownError(error: unknown): object {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) }
   const { type, message, stack } = stdSerializers.err(error)
@@ -104,6 +104,3 @@ export const logFields = {
   roles: "the node's roles",
   unlisted: 'the names of omitted fields that this list does not contain; please report them',
 } as const
-
-/** The logged properties of an error. Other properties that a library adds may contain request data. */
-export const errorFields = ['type', 'message', 'stack', 'code'] as const

@@ -15,11 +15,11 @@ const LiveQuery = Type.Object({ merchantId: Type.Optional(Type.String()) })
 /** The limits of open streams per user and in all. */
 const maxViews = { concurrencyPerKey: 6, concurrency: 300, maxWaitingPerKey: 0, maxWaiting: 0 }
 const retryAfterSeconds = 5
-const lookEveryMs = 3_000
+const sessionCheckMs = 3_000
 /** The interval of keep-alive messages and session checks. Proxies close connections that stay silent for longer. */
-const looksPerHeartbeat = 5
+const checksPerHeartbeat = 5
 /** The time after which a reader that does not read is disconnected. It can reconnect. */
-const maxStuckLooks = 20
+const maxStuckChecks = 20
 const againAfterMs = 3_000
 
 /** Sends changes of transfers as server-sent events. */
@@ -56,9 +56,9 @@ export const liveRoutes: FastifyPluginAsyncTypebox = async (app) => {
         events.destroy()
         throw error
       })
-    const stopLooking = endWithSession(request.viewer.sessionId, events)
+    const stopChecking = endWithSession(request.viewer.sessionId, events)
     events.once('close', () => {
-      stopLooking()
+      stopChecking()
       leave()
     })
     write(events, `retry: ${againAfterMs}\n\n`)
@@ -67,17 +67,17 @@ export const liveRoutes: FastifyPluginAsyncTypebox = async (app) => {
 
   /** Ends the stream when its session ends or the reader stops reading. */
   function endWithSession(sessionId: string, events: PassThrough): () => void {
-    let looks = 0
+    let checks = 0
     let stuck = 0
     const timer = setInterval(async () => {
-      looks++
+      checks++
       stuck = events.writableNeedDrain ? stuck + 1 : 0
-      if (stuck >= maxStuckLooks) events.destroy()
-      else if (stuck === 0 && looks % looksPerHeartbeat === 0) write(events, ':\n\n')
+      if (stuck >= maxStuckChecks) events.destroy()
+      else if (stuck === 0 && checks % checksPerHeartbeat === 0) write(events, ':\n\n')
       // Unavailable read models end no session. The next check decides.
       const isActive = await app.viewers.sessions.isActive(sessionId).catch(() => true)
       if (!isActive) events.end()
-    }, lookEveryMs)
+    }, sessionCheckMs)
     return () => clearInterval(timer)
   }
 }

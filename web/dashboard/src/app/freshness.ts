@@ -14,14 +14,14 @@ const projectionsOf: { readonly [path: string]: readonly string[] } = {
   '/statement': ['totals'],
 }
 
-const lookEveryMs = 5_000
+const freshnessPollMs = 5_000
 
 /** Fetches which projections are stopped or behind. */
 export function useFreshness() {
   return useQuery({
     queryKey: ['freshness'],
     queryFn: ({ signal }) => api.get<FreshnessResponse>('/freshness', {}, signal),
-    refetchInterval: lookEveryMs,
+    refetchInterval: freshnessPollMs,
     enabled: usePermission('transfers:read'),
   })
 }
