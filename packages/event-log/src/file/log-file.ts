@@ -10,7 +10,7 @@ const schemaVersion = 1
 /**
  * The schema of the log. Every event includes its stream's name, so that a prefix is tested on the row and one insert writes an event.
  * `stream` is a small sequential number, because random keys reduce the throughput to a third. `stream_names` maps the hash of a
- * name to the number: by the hash for streams up to `indexed_through`, and by other keys for recent streams (see log-transaction.ts).
+ * name to the number: by the hash for streams up to `indexed_through`, and by other keys for recent streams (see stream-numbers.ts).
  * `body` is the JSON text of `[id, type, data, metadata]`, because each column slows down every append and read, and one parse yields
  * all four. It has no type affinity, so that it can also store blobs.
  */
