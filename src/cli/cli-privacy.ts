@@ -141,9 +141,9 @@ async function partsOf(stores: CommandStores): Promise<PrivacyParts> {
 }
 
 async function clearFiles(stores: CommandStores): Promise<void> {
-  const { bringListsUpToDate, compactForgotten } = await import('../operations/stores/list-upkeep.js')
+  const { refreshLists, compactForgotten } = await import('../operations/stores/list-upkeep.js')
   const opened = { ...stores, readModels: await stores.readModels() }
-  if (!(await bringListsUpToDate(opened, listsWithinMs)))
+  if (!(await refreshLists(opened, listsWithinMs)))
     throw new Refused(
       'lists-behind',
       'The customer is erased, but the lists have not caught up. Check `transferd projections status`, then run `transferd privacy compact`.',

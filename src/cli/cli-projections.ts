@@ -43,7 +43,7 @@ export function addProjectionCommands(program: Command): void {
         state: {},
         lagEvents: { head: 'LAG', align: 'right' },
         lastEventAt: { head: 'LAST EVENT' },
-        task: { cell: ({ task }) => task && taskInWords(task) },
+        task: { cell: ({ task }) => task && taskText(task) },
         holder: { head: 'RUN BY', max: 32 },
         ...columnsOnlyIn('wide and csv', 'checkpoint', 'end', 'waitingSince'),
         ...columnsOnlyIn('csv', 'version', 'collection', 'failure', 'paused', 'built', 'previous', 'actions'),
@@ -73,7 +73,7 @@ export function addProjectionCommands(program: Command): void {
       async run(stores, _, name: string) {
         const [ended] = await doTasks(stores, [name], { what })
         if (what === 'verify' && ended?.comparison?.differing)
-          throw new Refused('documents-differ', differencesInWords(ended))
+          throw new Refused('documents-differ', differencesText(ended))
         return ended
       },
     })
@@ -115,7 +115,7 @@ function hintsFor({ name, failure, paused, built }: ProjectionStatus): string[] 
   ].filter((hint) => hint !== null)
 }
 
-function taskInWords({ what, state, phase, progress }: NonNullable<ProjectionStatus['task']>): string {
+function taskText({ what, state, phase, progress }: NonNullable<ProjectionStatus['task']>): string {
   if (state !== 'running') return `${what} ${state}`
   return `${what} ${phase ?? state}${progress === null ? '' : ` ${Math.floor(progress * 100)} %`}`
 }
@@ -180,11 +180,11 @@ function endedOf(name: string, task: ProjectionTask | undefined) {
   const ended = { name, state, position: comparison?.position ?? task.end ?? null, comparison }
   if (state === 'failed') throw new Refused('task-failed', `${task.what} of ${name} failed: ${why}`)
   if (why !== undefined)
-    throw new Refused('documents-differ', `${differencesInWords(ended)}: ${why} (transferd projections switch ${name})`)
+    throw new Refused('documents-differ', `${differencesText(ended)}: ${why} (transferd projections switch ${name})`)
   return ended
 }
 
-function differencesInWords({ name, comparison }: Ended): string {
+function differencesText({ name, comparison }: Ended): string {
   const { differing = 0, compared = 0, differences = [] } = comparison ?? {}
   const more = differing > differences.length ? ', …' : ''
   return `${name}: ${differing} of ${compared} documents differ at ${comparison?.position ?? 0} (${differences.join(', ')}${more})`

@@ -31,7 +31,7 @@ export function addMasterKeyCommands(program: Command): void {
     run: async ({ configuration, context }) =>
       (await import('../operations/keys/key-commands.js')).rotateKeys(configuration, context),
     text: ({ keyId, resealed, unused }) =>
-      readable({ keyId, resealed: inWords(resealed), unused: unused.join(', ') || 'none: there is only one key' }),
+      readable({ keyId, resealed: sealedText(resealed), unused: unused.join(', ') || 'none: there is only one key' }),
   })
   const givingUp = 'continue without a lost key; users, wallet accounts and merchants need new secrets afterwards'
   const keyId = matching((text) => /^[0-9a-f]{8}$/.test(text), 'It must be 8 hexadecimal digits.')
@@ -57,11 +57,11 @@ export function addMasterKeyCommands(program: Command): void {
 const columns: Columns<KeyListed> = {
   KEY: 'keyId',
   STATE: ({ seals, from }) => (seals ? 'seals' : from === null ? 'not given' : 'opens'),
-  SEALED: ({ sealed }) => inWords(sealed),
+  SEALED: ({ sealed }) => sealedText(sealed),
   FROM: 'from',
 }
 
-function inWords(sealed: KeyListed['sealed']): string {
+function sealedText(sealed: KeyListed['sealed']): string {
   const parts = Object.entries(sealed).map(([of, n]) => `${of}: ${n}`)
   return parts.join(', ') || 'nothing'
 }

@@ -11,7 +11,7 @@ import {
   type StreamRevision,
   WrongExpectedRevisionError,
 } from '../event-store/event-store.js'
-import { foldEvent, readableEvent, readEvent, whyUnreadable } from '../event-store/read-event.js'
+import { foldEvent, readableEvent, readEvent, unreadableReason } from '../event-store/read-event.js'
 import { boundedCache } from '../kernel/bounded-cache.js'
 import { KeyedLimit } from '../kernel/concurrency.js'
 import { annotate, inSpan, streamAttributes } from '../tracing/tracing.js'
@@ -145,7 +145,7 @@ export async function loadStream<State, Event extends DomainEvent>(
   const fromRevision = revision === 'no_stream' ? 0 : revision + 1
   for (const recorded of await store.readStream(stream, { fromRevision })) {
     state =
-      decider.evolveUnreadable && !recorded.isSkipped && whyUnreadable(recorded) !== undefined
+      decider.evolveUnreadable && !recorded.isSkipped && unreadableReason(recorded) !== undefined
         ? decider.evolveUnreadable(state, recorded.recordedAtMs)
         : foldEvent(decider.evolve, state, recorded)
     revision = recorded.revision

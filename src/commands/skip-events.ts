@@ -7,7 +7,7 @@ import { userDecider } from '../domain/user/user.js'
 import { walletAccountDecider } from '../domain/wallet-account.js'
 import { encodeEvent, shownType, UnreadableEventError } from '../event-store/event-codec.js'
 import type { EventStore, RecordedEvent } from '../event-store/event-store.js'
-import { foldEvent, whyUnreadable } from '../event-store/read-event.js'
+import { foldEvent, unreadableReason } from '../event-store/read-event.js'
 import type { Clock } from '../kernel/time.js'
 import { appendToEnd, type CommandContext } from './handle-command.js'
 
@@ -30,7 +30,7 @@ export async function skipEvent(
   const events = await store.readStream(stream, { maxCount: revision + 1 })
   const recorded = events.find((event) => event.revision === revision)
   if (!recorded) return refuse('not-found', 'unknown-event', { stream, revision })
-  const problem = whyUnreadable(recorded) ?? whyInapplicable(stream, events, recorded)
+  const problem = unreadableReason(recorded) ?? inapplicableReason(stream, events, recorded)
   if (problem === undefined) return refuse('conflict', 'event-readable')
   if (recorded.isSkipped) return { accepted: true, problem, changed: false } as const
   const { id: eventId, type } = recorded
@@ -40,7 +40,7 @@ export async function skipEvent(
 }
 
 /** Returns why a readable event cannot be applied: for example, a transfer whose creation is skipped cannot be completed. */
-function whyInapplicable(
+function inapplicableReason(
   stream: string,
   events: readonly RecordedEvent[],
   { revision, isSkipped }: RecordedEvent,

@@ -160,7 +160,7 @@ function decide(command: PaymentCommand, state: Payment): Decision<PaymentEvent,
       return challenge.deviceConfirmed ? accept() : accept({ type: 'WalletDeviceConfirmed', data })
     case 'StartCollection': {
       if (!verified) return refuse('conflict', 'code-not-verified')
-      const problem = busy ?? tooOften(state, challengeId, at)
+      const problem = busy ?? rateRefusal(state, challengeId, at)
       if (problem) return refuse('conflict', problem)
       const { amountMinor } = command
       const collection = state.collections.length + 1
@@ -178,7 +178,7 @@ function unfinished(state: Payment): PaymentRule | undefined {
 }
 
 /** Returns why a login cannot collect again. A client that polls gets the recorded outcome and reaches neither the stream nor the wallet. */
-function tooOften(state: Payment, challengeId: string, at: string): PaymentRule | undefined {
+function rateRefusal(state: Payment, challengeId: string, at: string): PaymentRule | undefined {
   const latest = latestCollection(state, challengeId)
   if (!latest?.endedAt) return undefined
   if (latest.outcome === 'refused') return 'refused-before'

@@ -67,7 +67,7 @@ export function evolved<State, Event>(
 }
 
 /** Returns why an event is unreadable, even if it is skipped, or `undefined` if it is readable. */
-export function whyUnreadable(recorded: RecordedEvent): string | undefined {
+export function unreadableReason(recorded: RecordedEvent): string | undefined {
   try {
     decoded(recorded)
     return undefined

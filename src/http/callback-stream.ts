@@ -7,7 +7,7 @@ import type { Merchant } from '../domain/merchant/merchant.js'
 import { statusNameOf } from '../domain/transfer/status.js'
 import { endOfLog, formatPosition, type Position, parsePosition } from '../event-store/event-store.js'
 import { FairQueue } from '../kernel/fair-queue.js'
-import { CallbackListener, type Heard } from '../queries/callback-listener.js'
+import { CallbackListener, type ListenedCallback } from '../queries/callback-listener.js'
 import { TooManyReadsError } from '../readers/readers.js'
 import { invalid, RequestError } from './refusals.js'
 import { endDeadline } from './server/request-deadline.js'
@@ -111,7 +111,7 @@ class CallbackStream {
     const onUnavailable = (err: Error, failures: number) => {
       if (failures === 1) logger.warn({ err, merchantId }, 'a stream of callbacks waits for the log')
     }
-    const send = (heard: Heard, settle: () => void) => this.#send(heard, settle)
+    const send = (heard: ListenedCallback, settle: () => void) => this.#send(heard, settle)
     this.#listener = new CallbackListener({ ...from, store, callbacks, clock, merchantId, signal, onUnavailable, send })
     this.events.once('close', () => this.#ending.abort())
     this.events.once('error', () => undefined)
@@ -154,7 +154,7 @@ class CallbackStream {
     }
   }
 
-  async #send(heard: Heard, settle: () => void): Promise<void> {
+  async #send(heard: ListenedCallback, settle: () => void): Promise<void> {
     const merchant = await this.#merchant()
     if (!merchant) return this.end()
     const [name, data] = await this.#frameOf(heard, merchant)
@@ -185,7 +185,7 @@ class CallbackStream {
     return merchant?.settings.sandbox && (await this.audience.mayListen()) ? merchant : undefined
   }
 
-  async #frameOf(heard: Heard, merchant: Merchant): Promise<readonly [name: string, data: object]> {
+  async #frameOf(heard: ListenedCallback, merchant: Merchant): Promise<readonly [name: string, data: object]> {
     if (heard.kind === 'skipped') return ['skipped', {}]
     if (heard.kind === 'attempt') return ['attempt', heard.data]
     const { trackingId, delivery, recordedAt, isResent: resent } = heard

@@ -1,7 +1,7 @@
 import { streamKind, streamPrefixes } from '../domain/streams.js'
 import type { UnreadableEventError } from '../event-store/event-codec.js'
 import { type EventStore, logPages } from '../event-store/event-store.js'
-import { whyUnreadable } from '../event-store/read-event.js'
+import { unreadableReason } from '../event-store/read-event.js'
 import { problemsProjection } from '../projections/problems-projection.js'
 import { isOfThisLog, readPointer, resumePosition } from '../projections/projection-pointer.js'
 import { collections, type PointerDocument, type ProblemDocument } from '../read-models/documents.js'
@@ -66,7 +66,7 @@ export async function* problemsNotFoundYet(store: EventStore, readModels: ReadMo
   const after = (await isOfThisLog(store, progress)) ? resumePosition(progress) : undefined
   for await (const { events } of logPages(store, { after, streamPrefixes })) {
     for (const recorded of events) {
-      const reason = recorded.isSkipped ? undefined : whyUnreadable(recorded)
+      const reason = recorded.isSkipped ? undefined : unreadableReason(recorded)
       if (reason !== undefined) yield { stream: recorded.stream, revision: recorded.revision, reason }
     }
   }

@@ -2,7 +2,7 @@ import { forgedPlace } from '../domain/integrity.js'
 import { integrityStream, skippedEventsStream, streamKind, streamPrefixes } from '../domain/streams.js'
 import { forged } from '../event-store/event-codec.js'
 import type { Place, RecordedEvent } from '../event-store/event-store.js'
-import { decisionOf, readableEvent, whyUnreadable } from '../event-store/read-event.js'
+import { decisionOf, readableEvent, unreadableReason } from '../event-store/read-event.js'
 import { collections, indexes, type ProblemDocument, problemId } from '../read-models/documents.js'
 import type { WriteOperation } from '../read-models/read-models.js'
 import type { Projection } from './projection.js'
@@ -51,7 +51,7 @@ function problemsIn(recorded: RecordedEvent): Problem[] {
   const problemAt = ({ stream, revision }: Place, reason: string): Problem => {
     return { _id: problemId(stream, revision), stream, revision, reason, recordedAt }
   }
-  const reason = whyUnreadable(recorded)
+  const reason = unreadableReason(recorded)
   if (reason !== undefined) return [problemAt(recorded, reason)]
   const event = recorded.stream === integrityStream ? readableEvent(recorded) : undefined
   const place = event?.type === 'IntegrityViolated' ? forgedPlace(event.data) : undefined

@@ -27,7 +27,7 @@ const maxPauseMs = 1_000
 const serviceActor = 'system:callbacks'
 
 /** A message to a listener. Messages are in the order of the log, except for delayed callbacks. */
-export type Heard =
+export type ListenedCallback =
   | {
       readonly kind: 'callback'
       readonly trackingId: string
@@ -61,7 +61,7 @@ interface CallbackListenerOptions extends Pick<RetryOptions, 'signal' | 'onUnava
   /** The position from which to resume; defaults to the end. */
   readonly after: Position | undefined
   /** Sends one message. It calls `settle` in the turn in which it writes: from then on, {@link CallbackListener.resumesFrom} includes the message. */
-  readonly send: (heard: Heard, settle: () => void) => Promise<void>
+  readonly send: (heard: ListenedCallback, settle: () => void) => Promise<void>
 }
 
 interface Delayed {
@@ -202,7 +202,7 @@ export class CallbackListener {
 
 type Recorded = DataOf<CallbackEvent, 'CallbackRecorded'>
 
-function recordedOf({ trackingId, webhookId, transferRevision, payload, at: recordedAt }: Recorded): Heard {
+function recordedOf({ trackingId, webhookId, transferRevision, payload, at: recordedAt }: Recorded): ListenedCallback {
   const delivery = { webhookId, transferRevision, payload }
   return { kind: 'callback', trackingId, delivery, recordedAt, isResent: false }
 }

@@ -52,7 +52,7 @@ export async function stuckTransfers(sources: Sources, now: string) {
     add(transfer, 'manual-control', transfer.updatedAt)
   const withdrawals = await oldest(sources.readModels, 'Pending', 'withdrawal', maxRead)
   for (const withdrawal of withdrawals) {
-    const why = whyUnpaid(withdrawal, sources.approvalAboveMinor(withdrawal.merchantId), now)
+    const why = unpaidReason(withdrawal, sources.approvalAboveMinor(withdrawal.merchantId), now)
     if (why) add(withdrawal, why.reason, why.since)
   }
   if (withdrawals.length === maxRead) for (const reason of unpaidReasons) more.add(reason)
@@ -104,7 +104,7 @@ const unpaidReasons = [
 ] as const satisfies readonly StuckReason[]
 
 /** Returns `undefined` while a user is paying the withdrawal. */
-function whyUnpaid(
+function unpaidReason(
   withdrawal: TransferDocument,
   approvalAboveMinor: bigint | null,
   now: string,

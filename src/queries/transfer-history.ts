@@ -19,7 +19,7 @@ import {
   type Position,
   type RecordedEvent,
 } from '../event-store/event-store.js'
-import { readableEvent, whyUnreadable } from '../event-store/read-event.js'
+import { readableEvent, unreadableReason } from '../event-store/read-event.js'
 import { foldAsOf, isRecordedBy, type PointInTime } from './point-in-time.js'
 import { shownChangeFields, shownFields } from './recent-changes.js'
 
@@ -151,7 +151,7 @@ function entryOf<Source extends AuditedEntry['source']>(
     const fields = fieldsOf(source, event, showsAccounts)
     return { at, source, type: event.type, ...place, data: shownFields(event.data, fields) }
   }
-  const unreadable = whyUnreadable(recorded)
+  const unreadable = unreadableReason(recorded)
   const data = { ...(recorded.isSkipped && { skipped: true }), ...(unreadable !== undefined && { unreadable }) }
   return { at: recordedAt, source, type: shownType(recorded.type), ...place, data }
 }

@@ -65,7 +65,7 @@ export type SandboxCredentials = Awaited<ReturnType<typeof offerSandbox>>
 export async function offerSandbox(parts: SandboxParts, accounts: WalletAccounts | undefined, baseUrl: string) {
   const { dataDirectory, directory, box } = parts
   const path = join(dataDirectory, fileName)
-  const { merchantId, webApiKey, secretKey, webhookSecret } = await credentialsThatWork(readCredentials(path), parts)
+  const { merchantId, webApiKey, secretKey, webhookSecret } = await validCredentials(readCredentials(path), parts)
   const wallet = accounts && (await offerWallet(accounts, parts))
   // An address check would not protect the outbox: requests through a local proxy seem to come from this machine.
   const outboxToken = box.mac('sandbox outbox', merchantId)
@@ -201,9 +201,9 @@ export async function closeSandboxWhenLive(
 
 type MerchantCredentials = Awaited<ReturnType<typeof register>>
 
-async function credentialsThatWork(kept: MerchantCredentials | undefined, parts: SandboxParts) {
+async function validCredentials(kept: MerchantCredentials | undefined, parts: SandboxParts) {
   const { directory, merchants } = parts
-  if (kept && stillWork(kept, directory)) return kept
+  if (kept && areValid(kept, directory)) return kept
   // A merchant that was suspended when an earlier sandbox ended stays suspended.
   for (const merchant of directory.all().filter(({ suspended }) => !suspended)) {
     const isMatch = kept ? merchant.merchantId === kept.merchantId : merchant.settings.name === name
@@ -223,7 +223,7 @@ function readCredentials(path: string): MerchantCredentials | undefined {
   }
 }
 
-function stillWork({ merchantId, webApiKey, secretKey, webhookSecret }: MerchantCredentials, known: MerchantDirectory) {
+function areValid({ merchantId, webApiKey, secretKey, webhookSecret }: MerchantCredentials, known: MerchantDirectory) {
   const merchant = known.byApiKey(webApiKey)?.merchant
   return (
     merchant?.merchantId === merchantId &&

@@ -23,7 +23,7 @@ export interface Sender {
 
 export interface Messages extends Sender {
   /** Returns why the configuration does not allow all messages, or `undefined` if it is complete. */
-  whyUnprepared(): string | undefined
+  unpreparedReason(): string | undefined
 }
 
 /** The message was probably not sent. The error contains no recipient, code or link. */

@@ -44,7 +44,7 @@ export function mismatchOf(amountMinor: bigint): bigint {
 export function withTestCustomer(wallet: Wallet, confirm: (confirmUrl: string) => void): Wallet {
   return {
     ...(wallet.absenceIsProof && { absenceIsProof: true }),
-    whyUnprepared: () => wallet.whyUnprepared?.(),
+    unpreparedReason: () => wallet.unpreparedReason?.(),
     async logIn(email, password, merchantId) {
       const result = await wallet.logIn(email, password, merchantId)
       if (result.outcome === 'accepted' && isTestAccount(result.accountNumber))

@@ -35,7 +35,7 @@ export interface Wallet {
   /** The `undefined` of {@link collectionOf} proves that no money was taken. Otherwise a collection may still be in progress. */
   readonly absenceIsProof?: true
   /** Returns why the configuration of the wallet allows no login, or `undefined` if it is complete. Calls no other system. */
-  whyUnprepared?(): string | undefined
+  unpreparedReason?(): string | undefined
   /** Checks a password. `merchantId` is the party that the check is queued for: one merchant's logins must not delay another's. */
   logIn(email: string, password: string, merchantId: string): Promise<LogIn>
   /** Sends a six-digit code to the account's phone. A repeat for the same challenge sends the same code. */

@@ -48,7 +48,7 @@ t.test(
     const accounts = createWalletAccounts({ eventStore, box, clock: () => new Date().toISOString() })
     let sent = ''
     const messages: Messages = {
-      whyUnprepared: () => undefined,
+      unpreparedReason: () => undefined,
       sendSms: async ({ text }) => {
         sent = text
       },

@@ -80,7 +80,7 @@ t.test('rejects logins without counting them while the wallet cannot send messag
   const { service, wallet, taken, logIns } = await world(t)
   const shop = await service.merchant({ sandbox: false, allowIps: ['127.0.0.1'] })
   const trackingId = await deposit(service, shop)
-  wallet.whyUnprepared = () => 'codes cannot be sent by SMS: SMS_URL is not set'
+  wallet.unpreparedReason = () => 'codes cannot be sent by SMS: SMS_URL is not set'
   const responses = await Promise.all(
     Array.from({ length: 25 }, () => logIn(service, shop, trackingId, 'real@example.com')),
   )
@@ -97,7 +97,7 @@ t.test('rejects logins without counting them while the wallet cannot send messag
     0,
     'the logins of the deposit are not counted',
   )
-  wallet.whyUnprepared = () => undefined
+  wallet.unpreparedReason = () => undefined
   t.equal((await logIn(service, shop, trackingId, 'real@example.com')).statusCode, 200)
 })
 

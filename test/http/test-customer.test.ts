@@ -12,7 +12,7 @@ import { destroyTestService, startTestService, type TestServiceOptions } from '.
 
 const wallet = new MemoryWallet()
 /** No wallet and no message is needed, and no limit on codes applies. */
-wallet.whyUnprepared = () => 'not configured'
+wallet.unpreparedReason = () => 'not configured'
 const service = await startTestService({ wallet, takeCode: () => 60 })
 t.teardown(() => destroyTestService(service))
 const { app, transfers } = service
@@ -101,7 +101,7 @@ t.test('the wallet is never requested about the test customer', async (t) => {
 })
 
 t.test('for a live merchant the values mean nothing, and the test customer is unknown', async (t) => {
-  wallet.whyUnprepared = () => undefined
+  wallet.unpreparedReason = () => undefined
   const program = programOf(await service.merchant(live))
   const native = await program.create('66.01')
   t.match(await program.logIn(native), { status: 400, error: { code: 40006 } })

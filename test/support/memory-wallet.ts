@@ -16,7 +16,7 @@ interface MemoryAccount {
  */
 export class MemoryWallet implements Wallet {
   absenceIsProof?: true
-  whyUnprepared?: () => string | undefined
+  unpreparedReason?: () => string | undefined
   readonly accounts = new Map<number, MemoryAccount>()
   /** The codes by id of the challenge. */
   readonly codes = new Map<string, string>()

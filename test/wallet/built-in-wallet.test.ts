@@ -13,7 +13,7 @@ import { context, openTestStore } from '../support/embedded-store.js'
 const customer = { email: 'ada@example.com', password: '481516', phone: '+905551234567', openingBalanceMinor: 1_000n }
 const shop = 'merchant'
 const silent: Messages = {
-  whyUnprepared: () => undefined,
+  unpreparedReason: () => undefined,
   sendSms: async () => undefined,
   sendEmail: async () => undefined,
 }
@@ -313,7 +313,7 @@ t.test(
 t.test('reports the wallet as unavailable if a message cannot be sent, without the code in the error', async (t) => {
   const codes: string[] = []
   const messages: Messages = {
-    whyUnprepared: () => undefined,
+    unpreparedReason: () => undefined,
     sendSms: async ({ code }) => {
       codes.push(code)
       throw new MessageNotSentError('the SMS gateway returned status 500')

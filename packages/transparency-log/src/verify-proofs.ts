@@ -10,7 +10,7 @@ export function verifyInclusion(leaf: Hash, index: number, size: number, root: H
     if (last === 0) return false
     if (place % 2 === 1 || place === last) {
       hash = nodeHash(sibling, hash)
-      ;[place, last] = upWhileLeft(place, last)
+      ;[place, last] = ascendWhileLeft(place, last)
     } else {
       hash = nodeHash(hash, sibling)
     }
@@ -46,7 +46,7 @@ function leadsToBoth(older: TreeHead, newer: TreeHead, first: Hash, others: read
     if (place % 2 === 1 || place === last) {
       olderHash = nodeHash(sibling, olderHash)
       newerHash = nodeHash(sibling, newerHash)
-      ;[place, last] = upWhileLeft(place, last)
+      ;[place, last] = ascendWhileLeft(place, last)
     } else {
       newerHash = nodeHash(newerHash, sibling)
     }
@@ -60,7 +60,7 @@ function up(place: number, last: number): [number, number] {
 }
 
 /** A last node without a sibling moves to the next level unchanged. */
-function upWhileLeft(place: number, last: number): [number, number] {
+function ascendWhileLeft(place: number, last: number): [number, number] {
   let at: [number, number] = [place, last]
   while (at[0] % 2 === 0 && at[0] !== 0) at = up(...at)
   return at

@@ -7,7 +7,7 @@ import {
   type Position,
   type RecordedEvent,
 } from '../../event-store/event-store.js'
-import { whyUnreadable } from '../../event-store/read-event.js'
+import { unreadableReason } from '../../event-store/read-event.js'
 
 /** An event for auditors: as it is stored, except for secrets. */
 export type AuditRecord = ReturnType<typeof auditRecord>
@@ -27,7 +27,7 @@ export function auditRecord(recorded: RecordedEvent) {
   const { stream, revision, id, metadata, isSkipped } = recorded
   const { $causationId: causationId = '' } = metadata as Partial<EventMetadata>
   const { actor, correlationId, ...shown } = shownFields(recorded)
-  const unreadable = whyUnreadable(recorded)
+  const unreadable = unreadableReason(recorded)
   const shownData = Object.entries(recorded.data).filter(([name]) => !withheldFields.has(name))
   return {
     position: shown.position,

@@ -127,7 +127,7 @@ export const userDecider: Decider<UserState, UserCommand, UserEvent> = {
     if (command.type === 'Create') {
       if (state.userId !== null) return refuse('conflict', 'user-exists')
       const { type: _, heldBy, ...data } = command
-      return unlessMisplaced(command, [{ type: 'UserCreated', data }, ...held(data, heldBy)])
+      return merchantsRefusal(command, [{ type: 'UserCreated', data }, ...held(data, heldBy)])
     }
     return state.userId === null ? refuse('not-found', 'unknown-user') : change(command, state)
   },
@@ -142,7 +142,7 @@ function change(command: Exclude<UserCommand, { type: 'Create' }>, user: User): 
       const { role, merchantIds } = command
       if (role === user.role && String(merchantIds) === String(user.merchantIds)) return accept()
       const changed = { type: 'UserRoleChanged', data: { ...common, role, merchantIds } } as const
-      return unlessMisplaced(command, [changed, ...held(common, command.heldBy)])
+      return merchantsRefusal(command, [changed, ...held(common, command.heldBy)])
     }
     case 'Disable':
       return disabled ? accept() : accept({ type: 'UserDisabled', data: common })
@@ -200,7 +200,7 @@ function change(command: Exclude<UserCommand, { type: 'Create' }>, user: User): 
 }
 
 /** A user with a merchant role is bound to merchants. A user with any other role sees all merchants. */
-function unlessMisplaced(
+function merchantsRefusal(
   { role, merchantIds }: Pick<User, 'role' | 'merchantIds'>,
   events: readonly UserEvent[],
 ): Decision<UserEvent> {

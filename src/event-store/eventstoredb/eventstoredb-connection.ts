@@ -200,7 +200,7 @@ export class Connection {
       const client = new RawClient(this.target, endpoint, this.deadlineMs)
       try {
         await this.#probe(client)
-        return this.#up(client)
+        return this.#connected(client)
       } catch (error) {
         void client.end().catch(() => undefined)
         this.#unavailable = toStoreError(error, 'connecting').message
@@ -213,7 +213,7 @@ export class Connection {
     }
   }
 
-  #up(client: RawClient): void {
+  #connected(client: RawClient): void {
     this.#upSinceMs = performance.now()
     this.#client = client
     if (this.#followsLeader) this.#slowCheck = setInterval(() => this.#checkSlowCalls(client), slowCheckEveryMs).unref()

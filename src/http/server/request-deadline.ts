@@ -14,7 +14,7 @@ const timers = new WeakMap<FastifyRequest, NodeJS.Timeout>()
 export const requestDeadline = fp(async (app) => {
   // The deadline starts after the body has arrived: a slow sender gets 408.
   app.addHook('preHandler', (request, reply, done) => {
-    timers.set(request, setTimeout(answerLate, deadlineMs, reply))
+    timers.set(request, setTimeout(sendTimeout, deadlineMs, reply))
     done()
   })
   app.addHook('onResponse', (request, _reply, done) => {
@@ -29,7 +29,7 @@ export function endDeadline(request: FastifyRequest, _reply?: FastifyReply, done
   done?.()
 }
 
-function answerLate(reply: FastifyReply): void {
+function sendTimeout(reply: FastifyReply): void {
   if (!reply.raw.headersSent)
     reply.send(new StoreUnavailableError(`the request was not completed within ${deadlineMs} ms`))
 }

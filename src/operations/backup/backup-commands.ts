@@ -16,7 +16,7 @@ import { systemClock } from '../../kernel/time.js'
 import { auditKeyPath } from '../audit/audit-files.js'
 import { logVerifier, verifyLog } from '../audit/verify-log.js'
 import { type Configuration, ConfigurationError } from '../configuration/configuration.js'
-import { inWords } from '../doctor/machine.js'
+import { durationText } from '../doctor/machine.js'
 import { recordBackup } from '../files/last-backup.js'
 import { openEventStore, openLog, requireLog } from '../stores/stores.js'
 import { bytesOf, type Manifest, manifestsIn, readManifest } from './backup-manifest.js'
@@ -254,7 +254,7 @@ function notesOf(
     log === null
       ? `Only files are restored, as of ${createdAt}: the log is on a server.`
       : `Everything after ${createdAt} is lost. ${last || 'The log is empty.'}`,
-    `The backup was created ${inWords(Date.parse(restoredAt) - Date.parse(createdAt))} before this restore.`,
+    `The backup was created ${durationText(Date.parse(restoredAt) - Date.parse(createdAt))} before this restore.`,
     lostEvents !== null && `The checkpoint covers ${lostEvents} events that this backup does not contain.`,
     problems.length > 0 &&
       `The log did not verify when it was backed up (${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}): ${problems[0]}`,

@@ -38,7 +38,7 @@ const spareBytes = 64 * 1024 * 1024
 /** Returns the path of the manifest, which `restore` takes, and the bytes that the target has gained. @throws BackupError */
 export async function createBackup(options: CreateBackupOptions) {
   const { sources, target, encryptTo, withReadModels, verify } = options
-  requireElsewhere(sources, target)
+  requireSeparateTarget(sources, target)
   // An option that is forgotten once must not store a plaintext backup next to encrypted ones.
   if (!encryptTo && manifestsIn(target).some((earlier) => readManifest(earlier).encryptedTo.length > 0))
     throw new BackupError(
@@ -65,7 +65,7 @@ export async function createBackup(options: CreateBackupOptions) {
 }
 
 /** A backup within its source is lost together with it. @throws BackupError */
-function requireElsewhere({ dataDirectory, auditDirectory, ...stores }: Sources, target: string): void {
+function requireSeparateTarget({ dataDirectory, auditDirectory, ...stores }: Sources, target: string): void {
   if (existsSync(target) && !statSync(target).isDirectory()) throw new BackupError(`${target} is not a directory`)
   for (const source of [dataDirectory, auditDirectory, ...Object.values(stores)]) {
     if (source !== undefined && isWithin(target, source))

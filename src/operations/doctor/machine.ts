@@ -73,9 +73,10 @@ export function clockCheck(nowMs: number, newestEventMs: number | null, nodes: r
   const clock = checking('clock')
   const advice = 'Synchronise the clocks of all nodes and stores (chrony, systemd-timesyncd): deposits expire by them.'
   if (newestEventMs !== null && newestEventMs - nowMs > maxSkewMs)
-    return clock.failed(`The newest event was recorded in ${inWords(newestEventMs - nowMs)} from now.`, advice)
+    return clock.failed(`The newest event was recorded in ${durationText(newestEventMs - nowMs)} from now.`, advice)
   const ahead = Math.max(0, ...nodes.map(({ seenAt }) => Date.parse(seenAt) - nowMs))
-  if (ahead > maxSkewMs) return clock.warning(`Another node's clock is ${inWords(ahead)} ahead of this one.`, advice)
+  if (ahead > maxSkewMs)
+    return clock.warning(`Another node's clock is ${durationText(ahead)} ahead of this one.`, advice)
   if (existsSync('/run/systemd/timesync') && !existsSync('/run/systemd/timesync/synchronized'))
     return clock.warning('systemd-timesyncd has not synchronised the clock since the machine started.', advice)
   const compared = newestEventMs === null ? 'there is no event to compare with' : 'the newest event is in the past'
@@ -110,7 +111,7 @@ export async function auditCheck(
   const { mtimeMs } = await stat(join(directory, checkpointPath))
   const behindMs = (newestEventMs ?? 0) - mtimeMs
   if (behindMs < unsignedMs) return tree.ok('A signed checkpoint covers the newest events.')
-  const found = `No checkpoint covers the last ${inWords(behindMs)} of events.`
+  const found = `No checkpoint covers the last ${durationText(behindMs)} of events.`
   return tree.warning(found, 'A running node signs every minute: check its log and the disk.')
 }
 
@@ -145,7 +146,7 @@ export async function backupCheck(dataDirectory: string, nowMs: number): Promise
   const advice = 'Run transferd backup <target>: see docs/operating/backup.md.'
   const createdMs = await lastBackupMs(dataDirectory)
   if (createdMs === undefined) return backup.unknown('No command on this machine has created one.', advice)
-  const found = `The last one was created ${inWords(nowMs - createdMs)} ago.`
+  const found = `The last one was created ${durationText(nowMs - createdMs)} ago.`
   return nowMs - createdMs > backupOldMs ? backup.warning(found, advice) : backup.ok(found)
 }
 
@@ -169,7 +170,7 @@ export function checking(name: string, subject: string | null = null) {
 }
 
 /** Returns a duration in whole days, hours, minutes or seconds. */
-export function inWords(ms: number): string {
+export function durationText(ms: number): string {
   const units = Object.entries({ day: 86_400_000, hour: 3_600_000, minute: 60_000, second: 1_000 })
   const [unit, size] = units.find(([, each]) => Math.abs(ms) >= each) ?? ['second', 1_000]
   return counted(Math.trunc(Math.abs(ms) / size), unit)

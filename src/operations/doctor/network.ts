@@ -7,7 +7,7 @@ import type { MerchantDirectory } from '../../commands/merchant/merchant-directo
 import { counted } from '../../kernel/text.js'
 import { dayMs } from '../../kernel/time.js'
 import type { Configuration } from '../configuration/configuration.js'
-import { type Check, checking, inWords } from './machine.js'
+import { type Check, checking, durationText } from './machine.js'
 
 const timeoutMs = 3_000
 /** Automatic renewal happens earlier than this. */
@@ -64,7 +64,7 @@ export async function publicCertificateCheck(publicUrl: string | undefined, nowM
   const seen = await certificateOf({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 443) })
   if (typeof seen === 'string') return certificate.failed(`The server has no valid certificate: ${seen}.`, advice)
   const left = seen - nowMs
-  const found = `It expires in ${inWords(left)}.`
+  const found = `It expires in ${durationText(left)}.`
   return left < soonMs ? certificate.warning(found, advice) : certificate.ok(found)
 }
 
@@ -87,7 +87,7 @@ export async function endpointCertificateCheck(
     for (const [index, until] of seen.entries()) {
       const { merchantId } = some[index]!
       if (typeof until === 'string') problems.push(`${merchantId}: ${until}`)
-      else if (until - nowMs < soonMs) problems.push(`${merchantId}: expires in ${inWords(until - nowMs)}`)
+      else if (until - nowMs < soonMs) problems.push(`${merchantId}: expires in ${durationText(until - nowMs)}`)
     }
   }
   if (problems.length === 0)

@@ -15,7 +15,7 @@ import type { ReadModels } from '../../read-models/read-models.js'
 import { integrityDetails } from '../audit/audit-tree.js'
 import type { Configuration } from '../configuration/configuration.js'
 import { openProblems, placeOf } from '../event-problems.js'
-import { type Check, checking, integrityRunbook, inWords } from './machine.js'
+import { type Check, checking, durationText, integrityRunbook } from './machine.js'
 
 export interface WorkSources {
   readonly store: EventStore
@@ -77,7 +77,7 @@ export async function stuckChecks({ readModels, directory, clock }: WorkSources)
     const [oldest] = these
     const [sentence, advice] = stuckSentences[reason]
     if (!oldest) return stuck.ok('None.')
-    const age = inWords(Date.parse(now) - Date.parse(oldest.since))
+    const age = durationText(Date.parse(now) - Date.parse(oldest.since))
     const found = `${these.length}${more.has(reason) ? ' or more' : ''} ${sentence}; ${oldest.trackingId} for ${age}.`
     return reason === 'pending-past-expiry' ? stuck.failed(found, advice) : stuck.warning(found, advice)
   })

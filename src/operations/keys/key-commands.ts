@@ -237,7 +237,7 @@ function reader<State, Command, Event extends DomainEvent>(
       const sealed = sealedOf(state).filter(({ text }) => keyIdOf(text) !== undefined)
       /** Encrypts each value with the current key, and returns how many. Values that cannot be decrypted stay. */
       const reseal = async (box: SecretBox, context: CommandContext) => {
-        const resealed = encryptAgain(box, sealed)
+        const resealed = reencrypt(box, sealed)
         const command: Reseal = { type: 'Reseal', resealed, at: new Date().toISOString() }
         if (resealed.size > 0) await handleCommand(store, decider, stream, command, context)
         return resealed.size
@@ -250,7 +250,7 @@ function reader<State, Command, Event extends DomainEvent>(
   }
 }
 
-function encryptAgain(box: SecretBox, sealed: readonly Sealed[]): ReadonlyMap<string, string> {
+function reencrypt(box: SecretBox, sealed: readonly Sealed[]): ReadonlyMap<string, string> {
   const resealed = new Map<string, string>()
   for (const { text, owner } of sealed) {
     if (keyIdOf(text) === box.keyId) continue

@@ -22,7 +22,7 @@ type Stores = { readonly eventStore: EventStore; readonly readModels: ReadModels
  * Waits until every list has caught up with the log, and runs the projections if no service does. Returns false if the time does not suffice.
  * @throws StoreUnavailableError, ReadModelsUnavailableError
  */
-export async function bringListsUpToDate(
+export async function refreshLists(
   { eventStore: store, readModels, clock }: Stores,
   withinMs: number,
 ): Promise<boolean> {

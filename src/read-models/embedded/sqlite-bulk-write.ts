@@ -104,7 +104,7 @@ function find(connection: Connection, table: Table, filter: WriteFilter): Found 
     const column = table.findColumn(field)
     const stored = column ? row[table.columns.indexOf(column)]! : null
     // The column if possible, because parsing the stored document costs more than the rest of the guard.
-    const value = stored ?? (column && !asksIfExists(condition) ? null : document()[field])
+    const value = stored ?? (column && !requiresExistence(condition) ? null : document()[field])
     const encoded = (operand: unknown) => encode(operand, column ?? { field, type: undefined }, table.numberOf)
     if (Array.isArray(value)) throw new TypeError(`read models: guard on "${field}" meets an array`)
     if (!meets(condition, stored ?? value, encoded)) return undefined
@@ -112,7 +112,7 @@ function find(connection: Connection, table: Table, filter: WriteFilter): Found 
   return { row, document }
 }
 
-function asksIfExists(condition: Condition): boolean {
+function requiresExistence(condition: Condition): boolean {
   return typeof condition === 'object' && condition !== null && '$exists' in condition
 }
 

@@ -51,7 +51,7 @@ export function createBuiltInWallet(parts: BuiltInWalletDependencies): Wallet {
   }
   return {
     absenceIsProof: true,
-    whyUnprepared: () => messages.whyUnprepared(),
+    unpreparedReason: () => messages.unpreparedReason(),
     logIn: (email, password, merchantId) =>
       available(async () => {
         const { known, matches } = await accounts.authenticate(email, password, merchantId)

@@ -27,7 +27,7 @@ export function routeMessages({ email, sms, outbox, isSandbox }: Routes): Messag
     throw new MessageNotSentError(`${variable} is not set`)
   }
   return {
-    whyUnprepared: () => (isSandbox() || missing.length === 0 ? undefined : missing.join('; ')),
+    unpreparedReason: () => (isSandbox() || missing.length === 0 ? undefined : missing.join('; ')),
     sendEmail: async (message) => (email ?? otherwise('SMTP_URL')).sendEmail(message),
     sendSms: async (message) => (sms ?? otherwise('SMS_URL')).sendSms(message),
   }

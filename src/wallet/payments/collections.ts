@@ -101,7 +101,7 @@ export class WalletCollections {
     // The debit belongs to no deposit.
     if (!found) return
     const job = { trackingId, merchantId: found.transfer.merchantId, context }
-    for (const doubtful of doubtfulCollections(payment.state)) {
+    for (const doubtful of unconfirmedCollections(payment.state)) {
       const { accountNumber, outcome } = doubtful
       const known = await this.deps.wallet.collectionOf({ trackingId, accountNumber })
       const isOpen = outcome === 'open'
@@ -116,7 +116,7 @@ export class WalletCollections {
     const { transfers, clock, settingsOf } = this.deps
     // Checked after the start was recorded: a command that ends the deposit from now on finds the collection.
     const transfer = (await transfers.find(job.trackingId))?.transfer
-    const problem = transfer && whyNotPayable(transfer, clock())
+    const problem = transfer && payabilityFailure(transfer, clock())
     if (!transfer || problem) {
       await this.#end(collection, { ...nothingTaken, outcome: 'not-taken' }, job, loaded)
       return problem ?? walletFailure('unknown-transfer')
@@ -188,7 +188,7 @@ export class WalletCollections {
 }
 
 /** Returns the latest collection from each account that is not known to have paid. The wallet may know more, even about an ended one. */
-function doubtfulCollections(payment: Payment): PaymentCollection[] {
+function unconfirmedCollections(payment: Payment): PaymentCollection[] {
   const latest = new Map(payment.collections.map((each) => [each.accountNumber, each]))
   return [...latest.values()].filter(({ accountNumber }) => !isCollectedFrom(payment, accountNumber))
 }
@@ -196,7 +196,7 @@ function doubtfulCollections(payment: Payment): PaymentCollection[] {
 export const withdrawalFailure = walletFailure('not-payable', { details: 'A withdrawal cannot be paid from a wallet.' })
 
 /** Returns why a deposit cannot be paid at a time, or `undefined` if it can. */
-export function whyNotPayable(transfer: Transfer, now: string): WalletFailure | undefined {
+export function payabilityFailure(transfer: Transfer, now: string): WalletFailure | undefined {
   if (transfer.kind !== 'deposit') return withdrawalFailure
   if (hasExpired(transfer, now)) return walletFailure('expired-deposit')
   if (transfer.status === 'Pending') return undefined
@@ -213,7 +213,7 @@ function resultOf(transfer: Transfer, now: string): Paid {
       return walletFailure('payment-under-way')
     case 'Cancelled':
     case 'Failed':
-      return whyNotPayable(transfer, now) ?? walletFailure('not-payable')
+      return payabilityFailure(transfer, now) ?? walletFailure('not-payable')
     default:
       return transfer.status satisfies never
   }

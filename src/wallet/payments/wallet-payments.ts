@@ -33,7 +33,12 @@ import {
 } from '../../security/wallet-tokens.js'
 import { isTestAccount, testLogIn } from '../test-customer.js'
 import { type DescribedPayment, type LogIn, WalletUnavailableError } from '../wallet.js'
-import { type CollectionDependencies, type WalletCollections, whyNotPayable, withdrawalFailure } from './collections.js'
+import {
+  type CollectionDependencies,
+  payabilityFailure,
+  type WalletCollections,
+  withdrawalFailure,
+} from './collections.js'
 import { type WalletFailure, walletFailure } from './wallet-failure.js'
 import type { WalletLogin } from './wallet-logins.js'
 
@@ -120,7 +125,7 @@ export class WalletPayments {
     const found = await this.#payable(request)
     if (!('transfer' in found)) return found
     const tested = await this.#logInTestCustomer(found.transfer, email, password)
-    const unprepared = tested ? undefined : wallet.whyUnprepared?.()
+    const unprepared = tested ? undefined : wallet.unpreparedReason?.()
     if (unprepared !== undefined) {
       // The attempt is not counted, because the customer cannot change this.
       this.deps.onUnavailable(unprepared, found.transfer)
@@ -187,7 +192,7 @@ export class WalletPayments {
     // A different poll may have collected the money.
     if (transfer.status === 'Completed') return { ok: true }
     if (transfer.status === 'ManualControl') return walletFailure('manual-control')
-    const problem = whyNotPayable(transfer, this.deps.clock())
+    const problem = payabilityFailure(transfer, this.deps.clock())
     if (problem) return problem
     return this.#reachingWallet(async () => {
       // A login with a collection has passed this step, and one whose link was opened has just been trusted.
@@ -307,7 +312,7 @@ export class WalletPayments {
   async #payable(step: Step): Promise<{ readonly transfer: Deposit } | WalletFailure> {
     const found = await this.#ownDeposit(step)
     if (!('transfer' in found)) return found
-    return whyNotPayable(found.transfer, this.deps.clock()) ?? found
+    return payabilityFailure(found.transfer, this.deps.clock()) ?? found
   }
 
   async #ownDeposit(step: Step): Promise<{ readonly transfer: Deposit } | WalletFailure> {

@@ -53,7 +53,7 @@ export const payoutRoutes: FastifyPluginAsyncTypebox = async (app) => {
       checkTexts({ receiptUrl })
       await checkReceipt(app.services, receiptUrl)
     }
-    const known = await Promise.all(items.map(({ trackingId }) => seenOrNone(request, trackingId)))
+    const known = await Promise.all(items.map(({ trackingId }) => findSeenTransfer(request, trackingId)))
     for (const found of known) if (found) requireRecentSignIn(request, found.transfer)
     return oneByOne(request, items, ({ trackingId, revision, receiptUrl }, { status }) => {
       if (status === 'ManualControl' && !manualControl) {
@@ -107,13 +107,13 @@ async function outcomeOf(
   } catch (error) {
     const failed = toRequestError(error, request)
     const { code, message } = refusals[failed.refusal]
-    const now = await seenOrNone(request, trackingId).catch(() => undefined)
+    const now = await findSeenTransfer(request, trackingId).catch(() => undefined)
     const transfer = now ? await detailOf(request, now) : null
     return { trackingId, transfer, error: { code, message, ...ruleOfFailure(failed) } }
   }
 }
 
-async function seenOrNone(request: FastifyRequest, trackingId: string): Promise<FoundTransfer | undefined> {
+async function findSeenTransfer(request: FastifyRequest, trackingId: string): Promise<FoundTransfer | undefined> {
   try {
     return await seenTransfer(request, trackingId)
   } catch (error) {

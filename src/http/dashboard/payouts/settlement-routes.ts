@@ -22,7 +22,7 @@ import {
 import { actorNames, userContext } from '../session-guard.js'
 import { actorOf, detailOf, seenTransfer } from '../transfers/dashboard-transfer-view.js'
 
-type About = FastifyRequest<{ Params: { trackingId: string } }>
+type ActionRequest = FastifyRequest<{ Params: { trackingId: string } }>
 
 /** Adds the actions on a transfer. Each names the revision that the user saw, and fails with the later events if there are any. */
 export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
@@ -33,7 +33,10 @@ export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
       { params, body },
       TransferDetail,
     )
-  const act = async (request: About, action: (trackingId: string, found: Transfer) => Promise<TransferResult>) => {
+  const act = async (
+    request: ActionRequest,
+    action: (trackingId: string, found: Transfer) => Promise<TransferResult>,
+  ) => {
     const { transfer } = await seenTransfer(request, request.params.trackingId)
     return detailOf(request, acceptedOf(request, await action(transfer.trackingId, transfer)))
   }

@@ -41,9 +41,9 @@ export const sessionRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.post('/session', { onRequest: refuseCrossSite, schema }, async (request, reply) => {
     const { email, password, code } = request.body
     const user = await prove({ email, password, code, purpose: 'SignIn' }, request, reply)
-    return answerOf(await viewers.begin(user, request, reply))
+    return responseOf(await viewers.begin(user, request, reply))
   })
-  app.get('/session', withFirstPassword({}, SessionResponse), async ({ visit }) => answerOf(visit!))
+  app.get('/session', withFirstPassword({}, SessionResponse), async ({ visit }) => responseOf(visit!))
   app.delete('/session', withFirstPassword(), async ({ viewer }, reply) => {
     await viewers.sessions.end(viewer.userId, viewer.sessionId)
     viewers.cookies.clearSession(reply)
@@ -53,7 +53,7 @@ export const sessionRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const { password, code } = request.body
     const { session, user, csrfToken } = request.visit!
     await prove({ email: users.emailOf(user), password, code, purpose: 'Confirm' }, request, reply)
-    return answerOf({ session: await viewers.sessions.confirm(session), user, csrfToken })
+    return responseOf({ session: await viewers.sessions.confirm(session), user, csrfToken })
   })
   app.put(
     '/session/password',
@@ -68,7 +68,7 @@ export const sessionRoutes: FastifyPluginAsyncTypebox = async (app) => {
       noteUserChange(request, 'password')
       // This ends all sessions, including this one, so that a stolen session becomes useless.
       await viewers.sessions.end(user.userId, session.sessionId)
-      return answerOf(await viewers.begin(user, request, reply, session.authenticatedAt))
+      return responseOf(await viewers.begin(user, request, reply, session.authenticatedAt))
     },
   )
   app.post('/session/second-factor', recently({}, SecondFactorOffer), async ({ visit }) => {
@@ -83,14 +83,14 @@ export const sessionRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const set = await users.setSecondFactor(before.userId, secret, request.body.code, userContext(request))
     const { user } = accepted('user', set)
     noteUserChange(request, 'second-factor-set')
-    return answerOf({ user, session: await viewers.sessions.offerSecret(session, null), csrfToken })
+    return responseOf({ user, session: await viewers.sessions.offerSecret(session, null), csrfToken })
   })
   app.delete('/session/second-factor', recently({}, SessionResponse), async (request) => {
     const { user: before, session, csrfToken } = request.visit!
     const removed = await users.execute(before.userId, { type: 'RemoveSecondFactor' }, userContext(request))
     const { user } = accepted('user', removed)
     noteUserChange(request, 'second-factor-removed')
-    return answerOf({ user, session, csrfToken })
+    return responseOf({ user, session, csrfToken })
   })
   app.post('/session/recovery-codes', recently({}, RecoveryCodes), async (request) => {
     const issued = await users.issueRecoveryCodes(request.viewer.userId, userContext(request))
@@ -148,7 +148,7 @@ export const sessionRoutes: FastifyPluginAsyncTypebox = async (app) => {
     securityLog.note('security.user_changed', { requestId, address, userId, subject: userId, change })
   }
 
-  function answerOf({ session, user, csrfToken }: Visit): Static<typeof SessionResponse> {
+  function responseOf({ session, user, csrfToken }: Visit): Static<typeof SessionResponse> {
     const { userId, name, role, merchantIds, mustChangePassword } = user
     const [hasSecondFactor, recoveryCodesLeft] = [user.secondFactor !== null, user.recoveryCodes.length]
     const seen = directory.all().filter(({ merchantId }) => merchantIds?.includes(merchantId) ?? true)

@@ -31,7 +31,7 @@ export function useDuration(): (ms: number | null) => string {
 }
 
 /** Returns a function that writes the time between two events. Below a second, that is "immediately". */
-export function useTook(): (ms: number) => string {
+export function useDurationText(): (ms: number) => string {
   const text = useText()
   const duration = useDuration()
   return (ms) => (ms < second ? text('common.immediately') : duration(Math.round(ms / second) * second))

@@ -41,7 +41,7 @@ export function CurrentWithdrawal(props: CurrentWithdrawalProps) {
 
   const start = (action: KeyedAction) => {
     if (!transfer || quick.pending) return
-    if (!transfer.actions.includes(action)) notify(whyNot(text, actorName, action, transfer), 'plain')
+    if (!transfer.actions.includes(action)) notify(unavailableReason(text, actorName, action, transfer), 'plain')
     else if (isDirect(action)) quick.start({ action, transfer })
     else setAsked(action)
   }
@@ -85,16 +85,16 @@ function isAction(key: PayoutKey): key is KeyedAction {
 const payoutActions: readonly KeyedAction[] = ['claim', 'approve', 'complete']
 
 /** Returns why an action is not possible now. */
-function whyNot(
+function unavailableReason(
   text: ReturnType<typeof useText>,
   actorName: ReturnType<typeof useActorName>,
   action: KeyedAction,
   { claim, approval, payoutsStopped }: TransferDetail,
 ): string {
-  if (claim && !claim.mine) return text('payouts.whyNot.claimedByOther', { name: actorName(claim.name) })
+  if (claim && !claim.mine) return text('payouts.unavailableReason.claimedByOther', { name: actorName(claim.name) })
   if (payoutsStopped && payoutActions.includes(action)) return text('shell.payoutsStoppedHelp')
-  if (action === 'complete' && approval.needed && !approval.by) return text('payouts.whyNot.notApproved')
-  if (action === 'claim' && claim?.mine) return text('payouts.whyNot.alreadyMine')
-  if (!claim && action !== 'approve' && action !== 'claim') return text('payouts.whyNot.unclaimed')
-  return text('payouts.whyNot.notAllowed')
+  if (action === 'complete' && approval.needed && !approval.by) return text('payouts.unavailableReason.notApproved')
+  if (action === 'claim' && claim?.mine) return text('payouts.unavailableReason.alreadyMine')
+  if (!claim && action !== 'approve' && action !== 'claim') return text('payouts.unavailableReason.unclaimed')
+  return text('payouts.unavailableReason.notAllowed')
 }

@@ -94,7 +94,7 @@ function PanelButtons(props: PayPanelProps) {
   return (
     <>
       {payoutsStopped && <p className="notice">{text('shell.payoutsStoppedHelp')}</p>}
-      {waits && <p className="PayPanel-waits">{text('payouts.whyNot.notApproved')}</p>}
+      {waits && <p className="PayPanel-waits">{text('payouts.unavailableReason.notApproved')}</p>}
       {primary && <PanelButton {...props} action={primary} isPrimary />}
       <div className="PayPanel-others">
         {(['claim', 'manual-control', 'cancel'] as const)

@@ -66,7 +66,7 @@ function Payouts({ merchantId, tab }: PayoutsProps) {
     const row = items.find(({ trackingId }) => trackingId === currentId)
     if (!row) return
     if (selectedIds.has(row.trackingId) || canSelect(row)) toggle(row.trackingId)
-    else notify(text('payouts.whyNot.notSelectable'), 'plain')
+    else notify(text('payouts.unavailableReason.notSelectable'), 'plain')
   }, [items, currentId, selectedIds, canSelect, toggle, text])
   const hasFile = chosen.some(({ claim }) => claim?.mine)
   const onKey = useCallback(
@@ -77,7 +77,7 @@ function Payouts({ merchantId, tab }: PayoutsProps) {
       else if (key === 'help') setOpened('keys')
       else if (key !== 'file') setPressed({ key })
       else if (hasFile) setOpened('file')
-      else notify(text('payouts.whyNot.noFile'), 'plain')
+      else notify(text('payouts.unavailableReason.noFile'), 'plain')
     },
     [move, toggleCurrent, hasFile, text],
   )

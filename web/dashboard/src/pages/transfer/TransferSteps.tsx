@@ -1,15 +1,15 @@
 import { Check, Hand, X } from 'lucide-react'
 import type { StoryItem, TransferDetail } from '../../api/contract'
 import { useText } from '../../app/texts'
-import { useTook } from '../../components/Duration'
+import { useDurationText } from '../../components/Duration'
 import { Clock } from '../../components/Time'
 import { type StepName, stepsOf } from './transfer-story'
 
 /** Shows how far the transfer is, with the time between the steps. */
 export function TransferSteps({ detail, items }: { detail: TransferDetail; items: readonly StoryItem[] }) {
   const text = useText()
-  const took = useTook()
-  const steps = stepsOf(items, comingOf(detail))
+  const took = useDurationText()
+  const steps = stepsOf(items, upcomingSteps(detail))
   return (
     <ol className="TransferSteps" aria-label={text('transfer.steps')} data-count={steps.length}>
       {steps.map(({ name, at, tookMs }) => {
@@ -33,7 +33,7 @@ export function TransferSteps({ detail, items }: { detail: TransferDetail; items
   )
 }
 
-function comingOf({ status, approval }: TransferDetail): readonly StepName[] {
+function upcomingSteps({ status, approval }: TransferDetail): readonly StepName[] {
   if (status !== 'Pending' && status !== 'ManualControl') return []
   return approval.needed ? ['approved', 'completed'] : ['completed']
 }

@@ -20,7 +20,7 @@ import type { StoryItem } from '../../api/contract'
 import { useActorName } from '../../app/actor-names'
 import { useKnownText, useText } from '../../app/texts'
 import { Card } from '../../components/Card'
-import { useDuration, useTook } from '../../components/Duration'
+import { useDuration, useDurationText } from '../../components/Duration'
 import { Empty } from '../../components/Empty'
 import { EventValue } from '../../components/EventValue'
 import { Segments } from '../../components/Segments'
@@ -94,7 +94,7 @@ function Entry({ entry: { item, tookMs, callbacks } }: { readonly entry: StoryEn
   const text = useText()
   const known = useKnownText()
   const actorName = useActorName()
-  const took = useTook()
+  const took = useDurationText()
   const { format } = useAmounts()
   const { amountMinor, facts, words } = storyFields(item)
   const Icon = icons[item.type] ?? Wallet
