@@ -7,6 +7,7 @@ import { openEmbeddedReadModels } from '../../../src/read-models/embedded/embedd
 import type { Receiver } from '../../callbacks/receiver.js'
 import { until } from '../../callbacks/world.js'
 import { walletPaths } from '../../support/merchant-requests.js'
+import { temporaryDirectory } from '../../support/processes.js'
 import {
   allowed,
   checkpoints,
@@ -180,12 +181,25 @@ const isNotTraced: Check = async (t) => {
   t.same(collector.spans, [])
 }
 
-/** Checks that a thread logs an error by default, and not above the level. */
+/** Checks that a thread logs an error by default, and not with a higher level. */
 const logs = (part: string) => async (t: Test) => {
   for (const installation of [shared, proxied]) await listOf(installation)
+  // All threads of the other service have read the same event.
+  await core.projections(t)
+  await isDelivered(allowed, proxiedDeposit)(t)
   const line = new RegExp(`"part":"${part}".*"msg":"merchant directory"`)
   await until(() => line.test(shared.service.log()))
-  t.notMatch(proxied.service.log(), 'merchant directory')
+  t.notMatch(proxied.service.log(), line)
+}
+
+/** Checks that a command that registers a live merchant warns only without the gateway. */
+const warnsWithout = (missing: string, names: readonly string[]) => async (t: Test) => {
+  const live = ['merchants', 'create', '--name', 'Live', '--callback-url', 'https://shop.example']
+  const warned = []
+  const settings = Object.fromEntries(names.map((name) => [name, sandbox.environment[name]!]))
+  for (const environment of [{}, settings])
+    warned.push((await command({ directory: temporaryDirectory(t), environment }, ...live)).stderr.includes(missing))
+  t.same(warned, [true, false])
 }
 
 const gateway: Check = (t) => {
@@ -289,7 +303,7 @@ const rows: { readonly [variable: string]: Row } = {
   TRANSFERD_MASTER_KEY: {
     effects: uses(shared, sharedDeposit, 'node', 'node/master.key'),
     others:
-      'The main thread passes the keys to the callbacks thread, whose callbacks of this installation are refused.',
+      'The main thread passes the keys from any source to the callbacks thread, which delivers nothing in this installation.',
   },
   TRANSFERD_MASTER_KEY_DIRECTORY: {
     effects: { ...uses(sandbox, deposit, 'masters', 'log/master.key'), callbacks: isDelivered(silent, deposit) },
@@ -477,9 +491,9 @@ const rows: { readonly [variable: string]: Row } = {
     },
     others: 'The command line manages only the accounts of the built-in wallet.',
   },
-  SMTP_URL: { effects: { main: mail, 'command line': 'test/sandbox/sandbox-ends.test.ts' } },
+  SMTP_URL: { effects: { main: mail, 'command line': warnsWithout('SMTP_URL', ['SMTP_URL', 'MAIL_FROM']) } },
   MAIL_FROM: { effects: { main: mail } },
-  SMS_URL: { effects: { main: gateway, 'command line': 'test/sandbox/sandbox-ends.test.ts' } },
+  SMS_URL: { effects: { main: gateway, 'command line': warnsWithout('SMS_URL', ['SMS_URL', 'SMS_TOKEN']) } },
   SMS_TOKEN: { effects: { main: gateway } },
   OTEL_EXPORTER_OTLP_ENDPOINT: {
     effects: {
