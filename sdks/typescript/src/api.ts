@@ -230,7 +230,7 @@ export interface CompleteWithdrawalRequest {
   readonly revision: number
   /** The paid amount; defaults to the requested amount. */
   readonly amount?: Amount | undefined
-  /** The same amount again, required if it is more than requested or less than a tenth of it. */
+  /** The same amount again, required if it is more than requested or, by default, less than a tenth of it. */
   readonly confirmedAmount?: Amount | undefined
   /** Address of the receipt. */
   readonly receiptUrl?: string | undefined

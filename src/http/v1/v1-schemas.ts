@@ -254,7 +254,8 @@ export const WithdrawalCompletion = Type.Object(
     amount: Type.Optional(Type.Number({ description: 'The paid amount; defaults to the requested amount.' })),
     confirmedAmount: Type.Optional(
       Type.Number({
-        description: 'The same amount again, required if it is more than requested or less than a tenth of it.',
+        description:
+          'The same amount again, required if it is more than requested or, by default, less than a tenth of it.',
       }),
     ),
     receiptUrl: Type.Optional(Type.String({ maxLength: 2048, description: 'Address of the receipt.' })),

@@ -55,14 +55,23 @@ export class DashboardClient {
     return this.#request(method, path, type, content)
   }
 
+  /** Downloads a file, with a POST if the request has a body. */
+  async file(path: string, body?: object): Promise<{ readonly name: string; readonly text: string }> {
+    const response = await this.#fetch(body ? 'POST' : 'GET', path, undefined, body && JSON.stringify(body))
+    return { name: response.headers.get('content-disposition') ?? '', text: await response.text() }
+  }
+
   async #request<Body>(
-    method: string,
-    path: string,
-    type = 'application/json',
-    body?: string | Buffer,
+    ...request: readonly [method: string, path: string, type?: string, body?: string | Buffer]
   ): Promise<ApiResponse<Body>> {
+    const response = await this.#fetch(...request)
+    const text = await response.text()
+    return { status: response.status, body: (text === '' ? undefined : JSON.parse(text)) as Body }
+  }
+
+  #fetch(method: string, path: string, type = 'application/json', body?: string | Buffer): Promise<Response> {
     const { name, value } = this.cookie
-    const response = await fetch(`${this.#baseUrl}/dashboard/api${path}`, {
+    return fetch(`${this.#baseUrl}/dashboard/api${path}`, {
       method,
       headers: {
         cookie: `${name}=${value}`,
@@ -72,7 +81,5 @@ export class DashboardClient {
       },
       ...(body && { body }),
     })
-    const text = await response.text()
-    return { status: response.status, body: (text === '' ? undefined : JSON.parse(text)) as Body }
   }
 }

@@ -1036,8 +1036,8 @@ class Operations:
 
         revision: The last revision that you saw: if the transfer has changed since, nothing is done.
         amount: The paid amount; defaults to the requested amount.
-        confirmed_amount: The same amount again, required if it is more than requested or less than a
-            tenth of it.
+        confirmed_amount: The same amount again, required if it is more than requested or, by default,
+            less than a tenth of it.
         receipt_url: Address of the receipt.
         message: For the callback.
         """
@@ -1564,8 +1564,8 @@ class AsyncOperations:
 
         revision: The last revision that you saw: if the transfer has changed since, nothing is done.
         amount: The paid amount; defaults to the requested amount.
-        confirmed_amount: The same amount again, required if it is more than requested or less than a
-            tenth of it.
+        confirmed_amount: The same amount again, required if it is more than requested or, by default,
+            less than a tenth of it.
         receipt_url: Address of the receipt.
         message: For the callback.
         """
