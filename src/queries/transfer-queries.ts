@@ -1,12 +1,11 @@
 import { trackingIdOf } from '../commands/ids.js'
+import type { FoundTransfer } from '../commands/transfer/transfer-requests.js'
 import type { TransferCommands } from '../commands/transfer/transfers.js'
 import type { Status } from '../domain/transfer/status.js'
-import type { Transfer } from '../domain/transfer/transfer.js'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { collections, type TransferDocument } from '../read-models/documents.js'
 import { firstUuid } from '../read-models/fields.js'
 import type { ReadModels } from '../read-models/read-models.js'
-import { withoutMetadata } from '../read-models/transfer-document.js'
 import {
   firstOf,
   type Order,
@@ -83,20 +82,6 @@ export function firstTransfers(readModels: ReadModels, order: Order, runs: Runs,
   return firstOf<TransferDocument>(collection, order, runs, { limit, cursor })
 }
 
-const idsPerQuery = 200
-
-/** Returns the transfers with these ids that exist, without their metadata. @throws ReadModelsUnavailableError */
-export async function transfersByIds(readModels: ReadModels, ids: readonly string[]) {
-  const found = new Map<string, TransferDocument>()
-  const distinct = [...new Set(ids)]
-  for (let n = 0; n < distinct.length; n += idsPerQuery) {
-    const filter = { _id: { $in: distinct.slice(n, n + idsPerQuery) } }
-    const documents = await readModels.collection(collections.transfers).find(filter)
-    for (const document of documents) found.set(document._id, withoutMetadata(document as TransferDocument))
-  }
-  return found
-}
-
 /**
  * Returns at most `limit` transfers by a prefix of their trackingId, in which hyphens are in their places.
  * @throws ReadModelsUnavailableError
@@ -107,11 +92,6 @@ export async function transfersByIdPrefix(readModels: ReadModels, prefix: string
   const range = { _id: { $gte: prefix + rest, $lte: prefix + rest.replaceAll('0', 'f') } }
   const found = await readModels.collection(collections.transfers).find(range, { sort: { _id: 1 }, limit })
   return found as readonly TransferDocument[]
-}
-
-export interface FoundTransfer {
-  readonly transfer: Transfer
-  readonly revision: number
 }
 
 /**

@@ -4,9 +4,10 @@ import { connect } from 'node:tls'
 import { createHostResolver } from '../../callbacks/deliver/endpoint-connection.js'
 import type { CallbackNetworks, ResolveHost } from '../../commands/merchant/callback-networks.js'
 import type { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
+import type { Check } from '../../kernel/check.js'
 import { dayMs } from '../../kernel/time.js'
 import type { Configuration } from '../configuration/configuration.js'
-import { type Check, checking, counted, inWords } from './machine.js'
+import { checking, counted, inWords } from './machine.js'
 
 const timeoutMs = 3_000
 /** Automatic renewal happens earlier than this. */

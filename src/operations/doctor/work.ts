@@ -6,6 +6,8 @@ import type { Merchant } from '../../domain/merchant/merchant.js'
 import { streamPrefix, transferStream } from '../../domain/streams.js'
 import { decodeEvent, noKey, UnreadableEventError } from '../../event-store/event-codec.js'
 import { type EventStore, firstEventIn, type RecordedEvent } from '../../event-store/event-store.js'
+import type { Check } from '../../kernel/check.js'
+import { openProblems, placeOf } from '../../projections/event-problems.js'
 import { lagCountedTo, projectionStatus } from '../../projections/projection-status.js'
 import { type StuckReason, stuckReasons, stuckTransfers } from '../../queries/stuck.js'
 import { listTransfers } from '../../queries/transfer-queries.js'
@@ -13,8 +15,7 @@ import { collections } from '../../read-models/documents.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { integrityDetails } from '../audit/audit-tree.js'
 import type { Configuration } from '../configuration/configuration.js'
-import { openProblems, placeOf } from '../event-problems.js'
-import { type Check, checking, counted, integrityRunbook, inWords } from './machine.js'
+import { checking, counted, integrityRunbook, inWords } from './machine.js'
 
 export interface WorkSources {
   readonly store: EventStore
