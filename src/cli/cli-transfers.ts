@@ -71,7 +71,7 @@ export function addTransferCommands(program: Command): void {
         const readModels = await stores.readModels()
         const { items, nextCursor } = needsAttention
           ? await queries.listNeedingAttention(readModels, filter)
-          : await queries.listTransfers(readModels, merchant, filter)
+          : await queries.listTransfers({ readModels }, { merchantId: merchant, ...filter })
         const { viewOfDocument } = await import('../http/v1/v1-transfer-view.js')
         const currency = stores.configuration.currency.code
         const viewed = items.map((each) => ({ ...viewOfDocument(each), currency, merchantId: each.merchantId }))

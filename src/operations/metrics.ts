@@ -62,8 +62,7 @@ export function backlogMetrics(registry: Registry, { store, readModels, director
     set(await transfers.countDocuments({ attention: 'open' })),
   )
   gauge('transferd_transfers_stuck', 'Stuck transfers; counting stops at 100 per reason.', 'reason', async (set) => {
-    const approvalAboveMinor = (id: string) => directory.byId(id)?.settings.approvalAboveMinor ?? null
-    const { items } = await stuckTransfers({ readModels, approvalAboveMinor }, clock())
+    const { items } = await stuckTransfers({ readModels, merchants: directory }, { now: clock() })
     for (const reason of Object.keys(stuckReasons)) set(items.filter((item) => item.reason === reason).length, reason)
   })
   gauge('transferd_endpoints_disabled', 'Endpoints to which callbacks are disabled.', null, async (set) =>

@@ -18,13 +18,18 @@ import {
   type SortKey,
 } from './list-page.js'
 
+/** The sources of queries that read only lists. */
+export interface ListSources {
+  readonly readModels: ReadModels
+}
+
 export interface TransferFilter extends PageRequest {
-  readonly status: Status | undefined
-  readonly kind: TransferKind | undefined
+  readonly status?: Status | undefined
+  readonly kind?: TransferKind | undefined
   /** Inclusive time of creation; ISO 8601 in UTC with milliseconds. */
-  readonly from: string | undefined
+  readonly from?: string | undefined
   /** Exclusive time of creation. */
-  readonly to: string | undefined
+  readonly to?: string | undefined
 }
 
 export const transferKinds: readonly TransferKind[] = ['deposit', 'withdrawal']
@@ -34,12 +39,12 @@ const statuses: readonly Status[] = ['Pending', 'ManualControl', 'Cancelled', 'F
 /** A filter matches at most two kinds times five statuses. For each merchant, these are the ranges of an index. */
 export interface Ranges {
   /** `undefined` for all merchants. */
-  readonly merchantIds: readonly string[] | undefined
-  readonly kind: TransferKind | undefined
-  readonly status: Status | undefined
+  readonly merchantIds?: readonly string[] | undefined
+  readonly kind?: TransferKind | undefined
+  readonly status?: Status | undefined
 }
 
-export function runsOf({ merchantIds, kind, status }: Ranges, bounds: Pick<Run, 'from' | 'to'>): readonly Run[] {
+export function runsOf({ merchantIds, kind, status }: Ranges, bounds: Pick<Run, 'from' | 'to'> = {}): readonly Run[] {
   const merchants = merchantIds ? [...new Set(merchantIds)].map((merchantId) => ({ merchantId })) : [{}]
   return merchants.flatMap((merchant) =>
     (kind ? [kind] : transferKinds).flatMap((kind) =>
@@ -55,10 +60,13 @@ export const oldestFirst: Order = { field: 'createdAt', direction: 1 }
  * Lists the transfers of one merchant or of all from the read model, newest first. At most one page is read of each range.
  * @throws ReadModelsUnavailableError
  */
-export function listTransfers(readModels: ReadModels, merchantId: string | undefined, filter: TransferFilter) {
-  const { from, to, ...rest } = filter
+export function listTransfers(
+  { readModels }: ListSources,
+  query: TransferFilter & { readonly merchantId?: string | undefined },
+) {
+  const { merchantId, kind, status, from, to } = query
   const merchantIds = merchantId === undefined ? undefined : [merchantId]
-  return pageOfRuns(readModels, newestFirst, runsOf({ merchantIds, ...rest }, { from, to }), rest)
+  return pageOfRuns(readModels, newestFirst, runsOf({ merchantIds, kind, status }, { from, to }), query)
 }
 
 /** Lists the deposits of all merchants whose money needs a decision, newest first. @throws ReadModelsUnavailableError */

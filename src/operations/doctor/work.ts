@@ -68,8 +68,7 @@ const stuckSentences: { readonly [reason in StuckReason]: readonly [found: strin
 
 export async function stuckChecks({ readModels, directory, clock }: WorkSources): Promise<readonly Check[]> {
   const now = clock()
-  const approvalAboveMinor = (id: string) => directory.byId(id)?.settings.approvalAboveMinor ?? null
-  const { items, more } = await stuckTransfers({ readModels, approvalAboveMinor }, now)
+  const { items, more } = await stuckTransfers({ readModels, merchants: directory }, { now })
   const reasons = Object.keys(stuckReasons) as StuckReason[]
   return reasons.map((reason) => {
     const stuck = checking('stuck', reason)
@@ -154,8 +153,7 @@ export async function customerKeysCheck(
 ): Promise<Check> {
   const keys = checking('customer-keys')
   const first = await firstEventIn(store, { streamPrefixes: [streamPrefix.transfer] })
-  const anyOfThem = { status: undefined, kind: undefined, from: undefined, to: undefined, cursor: undefined }
-  const { items } = await listTransfers(readModels, undefined, { ...anyOfThem, limit: 1 })
+  const { items } = await listTransfers({ readModels }, { limit: 1 })
   const last = await Promise.all(items.map(({ _id }) => store.readStream(transferStream(_id), { maxCount: 1 })))
   const events = [...(first ? [first] : []), ...last.flat()]
   const locked = events.find(isLocked)

@@ -117,7 +117,7 @@ export const operationsRoutes: FastifyPluginAsyncTypebox = async (app) => {
   })
   app.get('/operations/stuck', read({}, StuckResponse), async (request) => {
     const at = clock()
-    const { items, more } = await readers.page(readBy(request), 'stuck', at)
+    const { items, more } = await readers.page(readBy(request), 'stuck', { now: at })
     const reasons = (Object.keys(stuckReasons) as StuckReason[]).map((reason) => ({
       reason,
       afterMinutes: stuckReasons[reason].afterMs / minuteMs,
