@@ -58,7 +58,7 @@ const table = {
   'src/main/': ['crash/takeover', 'long/rebuilds-and-kills', 'long/two-nodes.test', 'main/'],
   'src/operations/backup/': backup,
   'src/operations/copy/': ['long/copy-between-engines', 'long/moved-log', 'operations/copy'],
-  'src/operations/event-problems.ts': ['main/bad-events'],
+  'src/projections/event-problems.ts': ['main/bad-events'],
   'src/operations/keys/': ['cli/keys', 'long/moved-log'],
   'src/privacy/': ['crash/erasure', 'long/moved-log', 'long/dashboard/privacy-page'],
   'src/processes/': ['crash/takeover', 'projections/processes'],

@@ -104,7 +104,7 @@ t.test('the checker reports each kind of forbidden import', async (t) => {
     ['http/v1/x.ts', "import { open } from '@transferd/event-log'"],
     ['http/x.ts', "import { open } from '../read-models/embedded/embedded-read-models.js'"],
     ['http/x.ts', "import { MongoClient } from 'mongodb'"],
-    ['http/x.ts', "import { startProjections } from '../projections/start-projections.js'"],
+    ['http/x.ts', "import { startExpiry } from '../processes/deposit-expiry.js'"],
     ['callbacks/x.ts', "export * from '../projections/start-projections.js'"],
     ['projections/x.ts', "const x = await import('../callbacks/callbacks.js')"],
     ['commands/x.ts', "import { buildApp } from '../http/app.js'"],

@@ -42,10 +42,9 @@ export function addAuditCommands(program: Command): void {
     async run(stores, { at }, id: string) {
       const { auditedHistory } = await import('../queries/transfer-history.js')
       const { eventStore } = stores
-      const time = await pointInTimeOf(at)
-      const story =
-        (await auditedHistory(eventStore, storedUuid(id), time)) ??
-        (await auditedHistory(eventStore, await byReference(stores, id), time))
+      const asOf = await pointInTimeOf(at)
+      const storyOf = (trackingId: string) => auditedHistory({ store: eventStore }, { trackingId, asOf })
+      const story = (await storyOf(storedUuid(id))) ?? (await storyOf(await byReference(stores, id)))
       if (!story) throw new Refused('not-yet-existing', 'The transfer did not exist at that time.')
       names = await namesOf(stores)
       return story
@@ -71,7 +70,8 @@ export function addAuditCommands(program: Command): void {
     options: { at: option('<time>', 'a time or a position in the log (default: now)', at) },
     async run(stores, { at }, of: string, id: string) {
       const { stateAsOf } = await import('../queries/state-as-of.js')
-      const found = await stateAsOf(stores.eventStore, of as (typeof anyOf)[number], id, await pointInTimeOf(at))
+      const query = { of: of as (typeof anyOf)[number], id, asOf: await pointInTimeOf(at) }
+      const found = await stateAsOf({ store: stores.eventStore }, query)
       if (found === 'malformed')
         throw new UsageError('a statement is <merchantId>, or <merchantId>/<day> such as …/2026-11-21')
       if (!found) throw new Refused('not-yet-existing', `The ${of} did not exist at that time.`)
@@ -92,11 +92,9 @@ export function addAuditCommands(program: Command): void {
     async run(stores, { limit, cursor, actor, type, from, to }) {
       const { actionsPage } = await import('../audit/history/records.js')
       const { formatPosition, parsePosition } = await import('../event-store/event-store.js')
-      const asked = { actor, type, from, to, after: cursor === undefined ? undefined : parsePosition(cursor) }
-      const { items, next } = await actionsPage(stores.eventStore, asked, {
-        limit,
-        maxLookedAt: Number.POSITIVE_INFINITY,
-      })
+      const after = cursor === undefined ? undefined : parsePosition(cursor)
+      const query = { actor, type, from, to, after, limit, maxLookedAt: Number.POSITIVE_INFINITY }
+      const { items, next } = await actionsPage({ store: stores.eventStore }, query)
       names = await namesOf(stores)
       return { items, nextCursor: next && formatPosition(next) }
     },
@@ -208,8 +206,7 @@ async function pointInTimeOf(at: string | undefined): Promise<PointInTime | unde
 async function byReference(stores: CommandStores, referenceId: string): Promise<string> {
   const { listByReferenceId } = await import('../queries/transfer-queries.js')
   const merchantIds = (await stores.allMerchants()).map(({ merchantId }) => merchantId)
-  const anything = { status: undefined, kind: undefined, from: undefined, to: undefined, cursor: undefined }
-  const { items } = await listByReferenceId(stores.transfers, merchantIds, referenceId, { ...anything, limit: 10 })
+  const { items } = await listByReferenceId(stores.transfers, merchantIds, referenceId, { limit: 10 })
   const ids = items.map(({ transfer }) => transfer.trackingId)
   if (ids[0] === undefined) throw refusedBy(violate('unknown-transfer'))
   if (ids.length > 1) throw new Refused('ambiguous-id', `Several transfers have this referenceId: ${ids.join(', ')}`)

@@ -30,7 +30,7 @@ export function addCallbackCommands(program: Command): void {
       const queries = await import('../queries/callback-queries.js')
       const filter = { merchantIds: merchant === undefined ? undefined : [merchant], status, limit, cursor }
       if (transfer !== undefined) return queries.listCallbacksOfTransfer(stores.callbacks, transfer, filter)
-      return queries.listCallbacks(await stores.readModels(), filter)
+      return queries.listCallbacks({ readModels: await stores.readModels() }, filter)
     },
     list: {
       columns: {
@@ -174,7 +174,7 @@ async function parkedTransfers(stores: CommandStores, merchantId: string | undef
   const found = new Set<string>()
   let cursor: SortKey | undefined
   do {
-    const page = await listCallbacks(readModels, { merchantIds, status: 'parked', limit: parkedPage, cursor })
+    const page = await listCallbacks({ readModels }, { merchantIds, status: 'parked', limit: parkedPage, cursor })
     for (const { trackingId } of page.items) found.add(trackingId)
     cursor = page.nextCursor === null ? undefined : parseCursor(page.nextCursor)
   } while (cursor !== undefined)

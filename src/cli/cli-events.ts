@@ -67,7 +67,7 @@ export function addEventCommands(program: Command): void {
   defineCommand(events, 'problems', 'unreadable events that are not skipped', {
     examples: ['', '--json'],
     async run(stores) {
-      const eventProblems = await import('../operations/event-problems.js')
+      const eventProblems = await import('../projections/event-problems.js')
       const { isStillOpen, openProblems, placeOf, problemsNotFoundYet } = eventProblems
       const { eventStore } = stores
       const readModels = await stores.readModels()

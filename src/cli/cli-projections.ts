@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { ProjectionStatus } from '../projections/projection-status.js'
-import type { ProjectionBusyError, ProjectionTask } from '../projections/projection-tasks.js'
+import type { ProjectionConflictError, ProjectionTask } from '../projections/projection-tasks.js'
 import type { CommandStores } from './cli-stores.js'
 import { defineCommand } from './command.js'
 import { Refused, refusedBy, UsageError } from './failures.js'
@@ -217,7 +217,7 @@ async function asRefusal<Result>(request: Promise<Result>): Promise<Result> {
     if (!(error instanceof Error)) throw error
     // By their names: to import the classes would load most of the program.
     if (error.name === 'UnknownProjectionError') throw new Refused('unknown-projection', error.message)
-    if (error.name === 'ProjectionBusyError') throw refusedBy((error as ProjectionBusyError).violation)
+    if (error.name === 'ProjectionConflictError') throw refusedBy((error as ProjectionConflictError).violation)
     throw error
   }
 }

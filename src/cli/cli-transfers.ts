@@ -1,5 +1,10 @@
 import type { Command } from 'commander'
-import { hasEffect, type TransferAction, type TransferResult } from '../commands/transfer/transfer-requests.js'
+import {
+  type FoundTransfer,
+  hasEffect,
+  type TransferAction,
+  type TransferResult,
+} from '../commands/transfer/transfer-requests.js'
 import { formatTwoDecimals, toJsonNumber } from '../domain/money.js'
 import { refusalText } from '../domain/refusal-texts.js'
 import { violate } from '../domain/rules.js'
@@ -7,7 +12,6 @@ import { type Status, statusCodes } from '../domain/transfer/status.js'
 import type { Transfer } from '../domain/transfer/transfer.js'
 import type { TransferEvent } from '../domain/transfer/transfer-events.js'
 import { storedUuid } from '../kernel/uuid.js'
-import type { FoundTransfer } from '../queries/transfer-queries.js'
 import { addBankFileCommand } from './cli-bank-files.js'
 import type { CommandStores } from './cli-stores.js'
 import { defineCommand, type Examples, findMerchant } from './command.js'
@@ -71,7 +75,7 @@ export function addTransferCommands(program: Command): void {
         const readModels = await stores.readModels()
         const { items, nextCursor } = needsAttention
           ? await queries.listNeedingAttention(readModels, filter)
-          : await queries.listTransfers(readModels, merchant, filter)
+          : await queries.listTransfers({ readModels }, { merchantId: merchant, ...filter })
         const { viewOfDocument } = await import('../http/v1/v1-transfer-view.js')
         const currency = stores.configuration.currency.code
         const viewed = items.map((each) => ({ ...viewOfDocument(each), currency, merchantId: each.merchantId }))

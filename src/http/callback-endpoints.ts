@@ -42,7 +42,11 @@ export async function requeueCallbacks(
   const { callbacks, more } =
     'callbacks' in wanted
       ? { callbacks: wanted.callbacks.map(storedCallback), more: false }
-      : await readers.page(reader, 'parkedSince', wanted.merchantId, wanted.parkedSince, maxPerRequest)
+      : await readers.page(reader, 'parkedSince', {
+          merchantId: wanted.merchantId,
+          since: wanted.parkedSince,
+          limit: maxPerRequest,
+        })
   const isSandbox = (id: string) => directory.byId(id)?.settings.sandbox === true
   const result = await resendCallbacks(commands, { callbacks, isSandbox, ...who }, context)
   if (result.accepted) return { requeued: result.requeued, more }

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { signCallback } from '../callbacks/deliver/callback-signing.js'
 import { callbackBody } from '../domain/callback.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
 import { statusNameOf } from '../domain/transfer/status.js'
@@ -191,7 +192,8 @@ class CallbackStream {
     const { trackingId, delivery, recordedAt, isResent: resent } = heard
     const { webhookId, transferRevision, payload } = delivery
     const { status, referenceId } = payload
-    const signed = await this.services.signCallback(merchant, trackingId, delivery)
+    const { directory, clock } = this.services
+    const signed = await signCallback(directory, merchant, trackingId, delivery, Date.parse(clock()))
     const { headers, body } = this.audience.seesSignatures
       ? signed
       : {

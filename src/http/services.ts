@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { ExportSealing } from '../audit/proofs/export-signature.js'
 import type { ProofOutcome } from '../audit/proofs/transfer-proof.js'
+import type { createTestEventSender } from '../callbacks/deliver/test-event.js'
 import type { CallbackCommands } from '../commands/callback/callback-commands.js'
 import type { CallbackNetworks, ResolveHost } from '../commands/merchant/callback-networks.js'
 import type { MerchantCommands, SecretKeyUse } from '../commands/merchant/merchant-commands.js'
@@ -9,43 +10,21 @@ import type { MerchantDirectory } from '../commands/merchant/merchant-directory.
 import type { TransferCommands } from '../commands/transfer/transfers.js'
 import type { SignIn } from '../commands/user/login-guard.js'
 import type { UserCommands, UserDirectory } from '../commands/user/user-commands.js'
-import type { Delivery } from '../domain/callback.js'
-import type { Merchant } from '../domain/merchant/merchant.js'
 import type { Currency } from '../domain/money.js'
 import type { PaymentMethod } from '../domain/payment-method.js'
 import type { Transfer } from '../domain/transfer/transfer.js'
+import type { UnreadableEventError } from '../event-store/event-codec.js'
 import type { EventStore } from '../event-store/event-store.js'
+import type { Check } from '../kernel/check.js'
 import type { Clock } from '../kernel/time.js'
 import type { PrivacyParts } from '../privacy/customer-erasure.js'
+import type { projectionLags } from '../projections/projection-status.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import type { Readers } from '../readers/readers.js'
 import type { SecretBox } from '../security/secret-box.js'
 import type { SecurityLog } from '../security/security-log.js'
 import type { OutboxMessage } from '../wallet/messages.js'
 import type { WalletPayments } from '../wallet/payments/wallet-payments.js'
-import type { Check, ProjectionControls, ProjectionLag } from './dashboard/operations/operations-api.js'
-
-/** Sends a test event. Returns the endpoint's response, when to try again, or `undefined` if the merchant does not exist. */
-type TestEndpoint = (merchantId: string) => Promise<
-  | {
-      readonly sent: true
-      readonly response: {
-        readonly httpStatus: number | null
-        readonly failure: string | null
-        readonly durationMs: number
-        readonly redirectsTo?: string
-      }
-    }
-  | { readonly sent: false; readonly retryAfterSeconds: number }
-  | undefined
->
-
-/** Returns the request of a callback, signed at the time of the call, as the merchant's endpoint gets it. */
-type SignCallback = (
-  merchant: Merchant,
-  trackingId: string,
-  callback: Pick<Delivery, 'webhookId' | 'transferRevision' | 'payload'>,
-) => Promise<{ readonly headers: { readonly [name: string]: string }; readonly body: string }>
 
 /** Problems of one kind as sentences for the operator. */
 interface DetailSource {
@@ -82,11 +61,11 @@ export interface HttpServices {
   /** The addresses that callbacks may go to. */
   readonly networks: CallbackNetworks
   readonly resolveHost: ResolveHost
-  readonly testEndpoint: TestEndpoint
-  readonly signCallback: SignCallback
+  readonly testEndpoint: ReturnType<typeof createTestEventSender>
   readonly privacy: PrivacyParts
-  readonly projectionControls: ProjectionControls
-  readonly projectionLags: () => Promise<readonly ProjectionLag[]>
+  readonly projectionLags: () => ReturnType<typeof projectionLags>
+  /** Returns the events because of which merchants and users are unavailable. */
+  readonly unreadableEvents: () => readonly UnreadableEventError[]
   readonly proofOf: (trackingId: string) => Promise<ProofOutcome>
   readonly exportSealing: ExportSealing
   /** Returns the messages, newest first, or `undefined` outside sandbox mode or with a wrong token. */

@@ -2,7 +2,6 @@ import { hash, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { MessagePort } from 'node:worker_threads'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { signCallback } from '../callbacks/deliver/callback-signing.js'
 import { createHostResolver } from '../callbacks/deliver/endpoint-connection.js'
 import { createTestEventSender } from '../callbacks/deliver/test-event.js'
 import { IntegrityCommands } from '../commands/integrity/integrity-commands.js'
@@ -17,12 +16,11 @@ import type { Clock } from '../kernel/time.js'
 import { integrityDetails, proofs, sealingOf } from '../operations/audit/audit-tree.js'
 import { createCommands } from '../operations/commands.js'
 import type { Configuration } from '../operations/configuration/configuration.js'
-import { problemDetails } from '../operations/event-problems.js'
 import { onceRestored } from '../operations/files/restored-mark.js'
 import { createSecurityLog } from '../operations/logging/security-log-writer.js'
-import { ProjectionControls } from '../operations/projection-controls.js'
 import type { Stores } from '../operations/stores/stores.js'
 import { allProjections } from '../projections/all-projections.js'
+import { problemDetails } from '../projections/event-problems.js'
 import { projectionLags } from '../projections/projection-status.js'
 import { projectionDetails } from '../projections/projection-tasks.js'
 import { Readers } from '../readers/readers.js'
@@ -171,8 +169,7 @@ export async function composeService(
       clock,
       timeoutMs: configuration.callbackTimeoutMs,
     }),
-    signCallback: (...callback) => signCallback(directory, ...callback, Date.parse(clock())),
-    projectionControls: new ProjectionControls({ store: eventStore, readModels }, clock, unreadable),
+    unreadableEvents: unreadable,
     projectionLags: () => projectionLags({ store: rawEventStore, readModels }, clock),
     privacy: { store: eventStore, raw: rawEventStore, keys: customerKeys, box, readModels, transfers, clock },
     proofOf: proofs(configuration, stores),

@@ -5,6 +5,7 @@ import type { EventStore } from '../event-store/event-store.js'
 import { logCalls, logCount } from '../event-store/log-counts.js'
 import type { Clock } from '../kernel/time.js'
 import { allProjections } from '../projections/all-projections.js'
+import { openProblems } from '../projections/event-problems.js'
 import { type ProjectionStatus, projectionStatus } from '../projections/projection-status.js'
 import { pausedProjections } from '../projections/projection-tasks.js'
 import { stuckReasons, stuckTransfers } from '../queries/stuck.js'
@@ -13,7 +14,6 @@ import type { ReadModels } from '../read-models/read-models.js'
 import type { PartEnds } from '../subscriptions/under-lease.js'
 import type { Configuration } from './configuration/configuration.js'
 import { freeBytes } from './doctor/machine.js'
-import { openProblems } from './event-problems.js'
 import { lastBackupMs } from './files/last-backup.js'
 import { version } from './version.js'
 
@@ -62,8 +62,7 @@ export function backlogMetrics(registry: Registry, { store, readModels, director
     set(await transfers.countDocuments({ attention: 'open' })),
   )
   gauge('transferd_transfers_stuck', 'Stuck transfers; counting stops at 100 per reason.', 'reason', async (set) => {
-    const approvalAboveMinor = (id: string) => directory.byId(id)?.settings.approvalAboveMinor ?? null
-    const { items } = await stuckTransfers({ readModels, approvalAboveMinor }, clock())
+    const { items } = await stuckTransfers({ readModels, merchants: directory }, { now: clock() })
     for (const reason of Object.keys(stuckReasons)) set(items.filter((item) => item.reason === reason).length, reason)
   })
   gauge('transferd_endpoints_disabled', 'Endpoints to which callbacks are disabled.', null, async (set) =>

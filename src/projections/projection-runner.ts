@@ -259,8 +259,8 @@ export class ProjectionRunner implements Serving {
     try {
       if (error instanceof LeaseLostError) throw error
       this.#logger.error({ err: error }, 'the projection stopped; see docs/operating/projections.md')
-      const event = error instanceof ProjectionError ? error.event : undefined
-      const place = event && { ...event, position: formatPosition(event.position) }
+      const { event, remedy }: Partial<ProjectionError> = error instanceof ProjectionError ? error : {}
+      const place = event && { ...event, position: formatPosition(event.position), ...(remedy && { remedy }) }
       const failure = { ...place, reason: reasonOf(error), at: this.deps.clock() }
       await retryWhileUnavailable(() => this.pointer.save({ failure }), this.#retry)
       this.#stoppedAt = event

@@ -15,7 +15,7 @@ import type { Projection } from './projection.js'
 import { commitOf, isOfThisLog, readPointer, resumePosition } from './projection-pointer.js'
 import { isUnfinished, leaseName, type ProjectionTask, ProjectionTasks, taskOf } from './projection-tasks.js'
 
-const projectionActions = ['rebuild', 'verify', 'switch', 'rollback', 'pause', 'resume', 'cancel'] as const
+export const projectionActions = ['rebuild', 'verify', 'switch', 'rollback', 'pause', 'resume', 'cancel'] as const
 type ProjectionAction = (typeof projectionActions)[number]
 
 /** Positions are printed by `formatPosition`. */
@@ -79,7 +79,7 @@ async function statusOf({ store, readModels }: Stores, projection: Projection, e
     lastEventAt: progress.lastEvent ? new Date(progress.lastEvent.recordedAtMs).toISOString() : null,
     /** `host/pid/…` of the process that runs the projection. */
     holder: await holderOf(readModels, projection),
-    failure: failure ? { ...failure, command: commandFor(name, failure) } : null,
+    failure: failure ? shownFailure(name, failure) : null,
     paused: paused && { at: paused.at, by: paused.by, reason: paused.reason },
     task: task && shownTask(task),
     built: built ? shownBuild(built) : null,
@@ -88,11 +88,12 @@ async function statusOf({ store, readModels }: Stores, projection: Projection, e
   }
 }
 
-function commandFor(name: string, { stream, revision, reason }: NonNullable<PointerDocument['failure']>) {
-  if (stream === undefined || revision === undefined) return null
-  // The event is readable, but its document is missing or too old.
-  if (/, whose document is /.test(reason)) return `transferd projections rebuild ${name}`
-  return `transferd events skip ${stream}@${revision} --reason <text>`
+/** Adds the command that resumes the projection. */
+function shownFailure(name: string, { remedy, ...failure }: NonNullable<PointerDocument['failure']>) {
+  const { stream, revision } = failure
+  if (stream === undefined || revision === undefined) return { ...failure, command: null }
+  if (remedy === 'rebuild') return { ...failure, command: `transferd projections rebuild ${name}` }
+  return { ...failure, command: `transferd events skip ${stream}@${revision} --reason <text>` }
 }
 
 function actionsFor(task: ProjectionTask | null, isPaused: boolean, canSwitch: boolean, canRollBack: boolean) {

@@ -20,9 +20,9 @@ export function leaseName({ name }: Projection): string {
   return `projection:${name}`
 }
 
-/** The projection already has a different unfinished task. */
-export class ProjectionBusyError extends Error {
-  override readonly name = 'ProjectionBusyError'
+/** The state of the projection does not permit the task. */
+export class ProjectionConflictError extends Error {
+  override readonly name = 'ProjectionConflictError'
 
   constructor(readonly violation: Violation) {
     super(violation.rule)
@@ -77,13 +77,16 @@ export class ProjectionTasks {
     return { request, paused: byId(pauseId(projection)) as PauseDocument | null }
   }
 
-  /** Requests a task, or joins an unfinished one of the same kind. @throws ProjectionBusyError */
+  /** Requests a task, or joins an unfinished one of the same kind. @throws ProjectionConflictError */
   async request(projection: string, request: TaskRequest) {
+    const { built, previous } = (await readPointer(this.readModels, projection)) ?? {}
+    if (request.what === 'switch' && !built) throw new ProjectionConflictError(violate('nothing-built'))
+    if (request.what === 'rollback' && !previous) throw new ProjectionConflictError(violate('nothing-kept'))
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const last = await this.find(projection)
       if (last && isUnfinished(last)) {
         if (last.what === request.what && last.state !== 'cancelling') return { task: last, joined: true }
-        throw new ProjectionBusyError(violate('projection-busy', { projection, task: last.what }))
+        throw new ProjectionConflictError(violate('projection-busy', { projection, task: last.what }))
       }
       const requested = { ...request, requestId: randomUUID(), requestedAt: this.clock() }
       const replacement: RequestDocument = { _id: projection, ...requested }
@@ -92,7 +95,7 @@ export class ProjectionTasks {
       if (result.matchedCount + result.upsertedCount > 0)
         return { task: taskOf(projection, replacement)!, joined: false }
     }
-    throw new ProjectionBusyError(violate('projection-busy', { projection, task: request.what }))
+    throw new ProjectionConflictError(violate('projection-busy', { projection, task: request.what }))
   }
 
   /** Cancels an unfinished task: the process that works on it stops and cleans up. Returns whether there was one. */

@@ -50,13 +50,22 @@ interface RecordedProjection extends ProjectionSettings {
  */
 export type Projection = EventProjection | RecordedProjection
 
+/** The document is damaged, not the event. {@link foldedDocuments} adds the event. */
+export class DamagedDocumentError extends Error {
+  override readonly name = 'DamagedDocumentError'
+}
+
 /** An event does not fit the documents: an earlier one is missing, or it has an unexpected type. It must not be ignored. */
 export class ProjectionError extends Error {
   override readonly name = 'ProjectionError'
   /** Without the event's data, because errors are logged. */
   readonly event: EventPlace
 
-  constructor(message: string, { stream, revision, position }: EventPlace) {
+  constructor(
+    message: string,
+    { stream, revision, position }: EventPlace,
+    readonly remedy: 'skip' | 'rebuild' = 'skip',
+  ) {
     super(message)
     this.event = { stream, revision, position }
   }
@@ -102,7 +111,8 @@ export function foldedDocuments<Folded extends Document, Field extends 'revision
           try {
             changed.set(id, fold.next(before, projected, id))
           } catch (error) {
-            throw new ProjectionError(reasonOf(error), projected)
+            const remedy = error instanceof DamagedDocumentError ? 'rebuild' : 'skip'
+            throw new ProjectionError(reasonOf(error), projected, remedy)
           }
         }
       }

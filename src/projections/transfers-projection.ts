@@ -10,7 +10,7 @@ import {
   type TransferEventDocument,
 } from '../read-models/documents.js'
 import { documentOf, transferOf } from '../read-models/transfer-document.js'
-import { type EventProjection, foldedDocuments, type ProjectedEvent } from './projection.js'
+import { DamagedDocumentError, type EventProjection, foldedDocuments, type ProjectedEvent } from './projection.js'
 
 /** The current state of every transfer. */
 export const transfersProjection: EventProjection = {
@@ -33,7 +33,7 @@ function next(before: TransferDocument | undefined, projected: ProjectedEvent): 
   const event = projected.event as TransferEvent
   if ((before?.revision ?? -1) < previous) {
     const found = before ? `at revision ${before.revision}` : 'missing'
-    throw new Error(`event ${revision} of transfer ${event.data.trackingId}, whose document is ${found}`)
+    throw new DamagedDocumentError(`event ${revision} of transfer ${event.data.trackingId}, whose document is ${found}`)
   }
   const after = evolve(before ? transferOf(before) : initialState, event)
   if (after.kind === 'none') throw new Error('its event created no transfer')

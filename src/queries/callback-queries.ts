@@ -11,6 +11,7 @@ import {
   type Run,
   type SortKey,
 } from './list-page.js'
+import type { ListSources } from './transfer-queries.js'
 
 /** In this order, a callback whose status changes between two reads is found twice instead of missed. */
 export const callbackStatuses = ['waiting', 'parked', 'delivered'] as const
@@ -19,8 +20,8 @@ const newestFirst: Order = { field: 'recordedAt', direction: -1 }
 
 export interface CallbackFilter extends PageRequest {
   /** `undefined` for all merchants. */
-  readonly merchantIds: readonly string[] | undefined
-  readonly status: CallbackDocument['status'] | undefined
+  readonly merchantIds?: readonly string[] | undefined
+  readonly status?: CallbackDocument['status'] | undefined
 }
 
 type ListedFields = Pick<
@@ -45,7 +46,8 @@ export type ListedCallback = ReturnType<typeof listed>
  * Lists callbacks of some merchants or of all from the read model, newest first. Each merchant and status is a range of an index (see
  * `indexes.callbacks`). @throws ReadModelsUnavailableError
  */
-export async function listCallbacks(readModels: ReadModels, { merchantIds, status, limit, cursor }: CallbackFilter) {
+export async function listCallbacks({ readModels }: ListSources, query: CallbackFilter) {
+  const { merchantIds, status, limit, cursor } = query
   const owners = merchantIds?.map((merchantId) => ({ merchantId })) ?? [{}]
   const runs = (status ? [status] : callbackStatuses).flatMap((status) =>
     owners.map((owner): Run => ({ equal: { ...owner, status } })),
@@ -105,11 +107,17 @@ const parkedPage = 500
 /** The limit of callbacks per response, which include those that were parked before the requested time. */
 const maxParkedRead = 20_000
 
+interface ParkedQuery {
+  readonly merchantId: string
+  readonly since: string
+  readonly limit: number
+}
+
 /**
  * Lists at most `limit` callbacks of a merchant that were parked at or after a time in ISO 8601, and whether there can be more. The order is
  * that of the index: the last recorded ones come first. @throws ReadModelsUnavailableError
  */
-export async function listParkedSince(readModels: ReadModels, merchantId: string, since: string, limit: number) {
+export async function listParkedSince({ readModels }: ListSources, { merchantId, since, limit }: ParkedQuery) {
   const collection = readModels.collection(collections.callbacks)
   const run: Run = { equal: { merchantId, status: 'parked' } }
   const callbacks: { trackingId: string; webhookId: string }[] = []

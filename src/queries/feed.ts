@@ -32,8 +32,9 @@ interface Sources {
   readonly readModels: ReadModels
 }
 
-export interface FeedPage {
-  readonly after: FeedPosition | undefined
+interface FeedQuery {
+  readonly merchantId: string
+  readonly after?: FeedPosition | undefined
   readonly limit: number
 }
 
@@ -50,7 +51,7 @@ export function parseFeedPosition(text: string): FeedPosition | undefined {
  * the position to continue from, if there are any events. Returns `undefined` if the event of `after` is not in the log.
  * @throws ReadModelsUnavailableError, StoreUnavailableError
  */
-export async function listFeed({ store, readModels }: Sources, merchantId: string, { after, limit }: FeedPage) {
+export async function listFeed({ store, readModels }: Sources, { merchantId, after, limit }: FeedQuery) {
   const from = after && (await positionOf({ store, readModels }, merchantId, after))
   if (after && !from) return undefined
   const entries = (await readModels

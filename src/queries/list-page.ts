@@ -11,7 +11,7 @@ export interface SortKey {
 
 export interface PageRequest {
   readonly limit: number
-  readonly cursor: SortKey | undefined
+  readonly cursor?: SortKey | undefined
 }
 
 export interface Page<Item> {

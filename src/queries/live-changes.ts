@@ -3,12 +3,13 @@ import { figuresOf } from '../domain/transfer/transfer.js'
 import type { TransferEvent } from '../domain/transfer/transfer-events.js'
 import { type EventStore, endOfLog, type Page } from '../event-store/event-store.js'
 import { readableEvent } from '../event-store/read-event.js'
-import { quarterOf, type TransferDocument } from '../read-models/documents.js'
+import { collections, quarterOf, type TransferDocument } from '../read-models/documents.js'
+import { findByIds, slices } from '../read-models/find-documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
+import { withoutMetadata } from '../read-models/transfer-document.js'
 import { follow } from '../subscriptions/follow.js'
 import { pause } from '../subscriptions/retry.js'
 import { addFigures, type Bucket, bucketKey, isStatus } from './overview.js'
-import { transfersByIds } from './transfer-queries.js'
 
 export interface LiveUpdate {
   /** The changes of status since the last update, by the hour. */
@@ -36,6 +37,8 @@ interface Dependencies {
 const sendEveryMs = 500
 const gatherMs = 50
 const maxTransfers = 50
+/** Metadata, which can have twenty times the size of the rest of a transfer, is dropped after each query. */
+const idsPerQuery = 200
 /** The limit of changed transfers that wait for the read model. Of earlier ones, only the figures are sent. */
 const maxWaiting = 300
 /** The limit of unsent buckets (one per quarter of an hour, kind and status). A watcher that exceeds it, because it reads too slowly, is ended. */
@@ -137,12 +140,19 @@ export class LiveView {
   }
 
   /** Returns none while the read models are unavailable; the figures are sent anyway. */
-  #transfersOf(all: readonly PendingChanges[]): Promise<ReadonlyMap<string, TransferDocument>> {
-    const ids = all.flatMap(({ waiting }) => [...waiting.keys()])
-    return transfersByIds(this.deps.readModels, ids).catch((error) => {
+  async #transfersOf(all: readonly PendingChanges[]): Promise<ReadonlyMap<string, TransferDocument>> {
+    const ids = new Set(all.flatMap(({ waiting }) => [...waiting.keys()]))
+    const found = new Map<string, TransferDocument>()
+    try {
+      for (const some of slices([...ids], idsPerQuery)) {
+        const documents = await findByIds(this.deps.readModels.collection(collections.transfers), some)
+        for (const [id, document] of documents) found.set(id, withoutMetadata(document as TransferDocument))
+      }
+      return found
+    } catch (error) {
       this.deps.onError(error)
       return new Map()
-    })
+    }
   }
 }
 

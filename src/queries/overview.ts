@@ -13,7 +13,7 @@ export interface Period {
 
 /** In ISO 8601, UTC, with milliseconds; whole quarters of an hour are counted. `merchantIds` is `undefined` for all merchants. */
 export interface OverviewRange extends Period {
-  readonly merchantIds: readonly string[] | undefined
+  readonly merchantIds?: readonly string[] | undefined
 }
 
 /** A number of transfers with the sums of their amounts in minor units. */
@@ -178,7 +178,7 @@ const maxOldest = 10
 
 /** @throws ReadModelsUnavailableError */
 export function oldestPending(readModels: ReadModels, merchantIds: readonly string[] | undefined) {
-  const runs = runsOf({ merchantIds, kind: undefined, status: 'Pending' }, {})
+  const runs = runsOf({ merchantIds, status: 'Pending' })
   return firstTransfers(readModels, oldestFirst, runs, maxOldest)
 }
 

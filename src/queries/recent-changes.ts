@@ -59,7 +59,7 @@ const streamsPerBatch = 16
 
 /** Returns the latest changes of these merchants and users, newest first, at most {@link maxChanges}. @throws StoreUnavailableError */
 export async function changesOf(
-  store: Pick<EventStore, 'readStream'>,
+  { store }: { readonly store: Pick<EventStore, 'readStream'> },
   { merchantIds, userIds }: { readonly merchantIds: readonly string[]; readonly userIds: readonly string[] },
 ): Promise<readonly Change[]> {
   const streams = [

@@ -1,6 +1,6 @@
 import type { TransferDocument } from '../read-models/documents.js'
-import type { ReadModels } from '../read-models/read-models.js'
 import { queriedWords, textWords } from '../read-models/transfer-words.js'
+import type { ListSources } from './transfer-queries.js'
 import { searchTransfers } from './transfer-search.js'
 
 interface Found {
@@ -19,8 +19,8 @@ interface Named {
   readonly also: string
 }
 
-interface Sources {
-  readonly readModels: ReadModels
+interface SearchQuery {
+  readonly text: string
   /** The merchants whose transfers the viewer is allowed to see; `undefined` for all. */
   readonly merchantIds: readonly string[] | undefined
   /** The merchants and users that the viewer is allowed to see. */
@@ -35,38 +35,16 @@ const maxFound = 6
  * Finds transfers as {@link searchTransfers} does, and merchants and users by the words of their name and of their other text. Returns at
  * most {@link maxFound} of each. @throws ReadModelsUnavailableError
  */
-export async function search(sources: Sources, given: string): Promise<readonly Found[]> {
-  const text = given.trim()
+export async function search(sources: ListSources, query: SearchQuery): Promise<readonly Found[]> {
+  const text = query.text.trim()
   if (text === '') return []
-  return [
-    ...(await transfersFor(sources, text)),
-    ...named('merchant', sources.merchants, text),
-    ...named('user', sources.users, text),
-  ]
+  const { items } = await searchTransfers(sources, { merchantIds: query.merchantIds, text, limit: maxFound })
+  return [...items.map(foundTransfer), ...named('merchant', query.merchants, text), ...named('user', query.users, text)]
 }
 
-const unfiltered = {
-  kind: undefined,
-  status: undefined,
-  from: undefined,
-  to: undefined,
-  attention: undefined,
-  method: undefined,
-  minAmountMinor: undefined,
-  maxAmountMinor: undefined,
-  sort: undefined,
-  cursor: undefined,
-}
-
-async function transfersFor({ readModels, merchantIds }: Sources, text: string): Promise<Found[]> {
-  const { items } = await searchTransfers(readModels, { ...unfiltered, merchantIds, text, limit: maxFound })
-  return items.map((transfer) => ({
-    type: 'transfer',
-    id: transfer._id,
-    title: transfer.referenceId,
-    subtitle: transfer.name,
-    transfer,
-  }))
+function foundTransfer(transfer: TransferDocument): Found {
+  const { _id: id, referenceId: title, name: subtitle } = transfer
+  return { type: 'transfer', id, title, subtitle, transfer }
 }
 
 function named(type: 'merchant' | 'user', all: readonly Named[], text: string): Found[] {

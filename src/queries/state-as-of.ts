@@ -45,17 +45,19 @@ function shownMerchant(merchant: Merchant): Fields {
   }
 }
 
-export type StateKind = 'transfer' | 'merchant' | 'statement'
+interface StateQuery {
+  readonly of: 'transfer' | 'merchant' | 'statement'
+  readonly id: string
+  readonly asOf?: PointInTime | undefined
+}
 
 /**
  * Returns a state by kind and id; `<merchantId>` or `<merchantId>/<2026-11-21>` identifies a statement. Returns `undefined` if it did not
  * exist. @throws StoreUnavailableError, UnreadableEventError
  */
 export async function stateAsOf(
-  store: Pick<EventStore, 'readAll' | 'readStream'>,
-  of: StateKind,
-  id: string,
-  asOf?: PointInTime,
+  { store }: { readonly store: Pick<EventStore, 'readAll' | 'readStream'> },
+  { of, id, asOf }: StateQuery,
 ) {
   if (of !== 'statement') {
     const stored = storedUuid(id)

@@ -5,10 +5,9 @@ import { type EventStore, formatPosition, logPages, type RecordedEvent } from '.
 import { readEvent } from '../event-store/read-event.js'
 import { dateIn } from '../kernel/time.js'
 import { totalPeriods } from '../read-models/documents.js'
-import type { ReadModels } from '../read-models/read-models.js'
 import { addFigures, type OverviewRange, type Period, readTotals, type Total } from './overview.js'
 import { isRecordedBy, type PointInTime } from './point-in-time.js'
-import { transferKinds } from './transfer-queries.js'
+import { type ListSources, transferKinds } from './transfer-queries.js'
 import { dayAfter, startOfDay } from './zone-days.js'
 
 /**
@@ -46,7 +45,7 @@ const opening: { readonly [counted in Counted]: bigint } = {
 }
 
 /** The days from `from` to `to` in the time zone, of which those after `now` are omitted. */
-export interface StatementPeriod extends Period {
+interface StatementQuery extends OverviewRange {
   readonly timeZone: string
   readonly now: string
 }
@@ -55,11 +54,8 @@ export interface StatementPeriod extends Period {
  * Returns the statement of these merchants together, or of all, from the totals of the read models: one line per kind and day with any
  * figures. `from` is inclusive, `to` is exclusive, and both are extended to whole days. @throws ReadModelsUnavailableError
  */
-export async function statementOf(
-  readModels: ReadModels,
-  merchantIds: OverviewRange['merchantIds'],
-  { from, to, timeZone, now }: StatementPeriod,
-) {
+export async function statementOf({ readModels }: ListSources, query: StatementQuery) {
+  const { merchantIds, from, to, timeZone, now } = query
   const read = (period: Period) => readTotals(readModels, merchantIds, period)
   const last = new Date(Date.parse(to) - 1).toISOString()
   const endDay = dayAfter(dateIn(timeZone, last < now ? last : now))

@@ -1,9 +1,10 @@
+import type { MerchantSettings } from '../domain/merchant/merchant-events.js'
 import type { Status } from '../domain/transfer/status.js'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { dayMs, hourMs, minuteMs } from '../kernel/time.js'
 import { collections, type TransferDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
-import { firstTransfers, oldestFirst, runsOf } from './transfer-queries.js'
+import { firstTransfers, oldestFirst, type Ranges, runsOf } from './transfer-queries.js'
 
 /** The reasons why a transfer is stuck, the next action, and the time that is still acceptable. */
 export const stuckReasons = {
@@ -22,8 +23,10 @@ type StuckTransfer = ReturnType<typeof shown>
 
 interface Sources {
   readonly readModels: ReadModels
-  /** Returns the amount above which a withdrawal needs a second approver, in minor units, or `null`. */
-  readonly approvalAboveMinor: (merchantId: string) => bigint | null
+  readonly merchants: {
+    /** Returns the amount above which a withdrawal needs a second approver, in minor units, or `null`. */
+    byId(merchantId: string): { readonly settings: Pick<MerchantSettings, 'approvalAboveMinor'> } | undefined
+  }
 }
 
 const maxListed = 100
@@ -36,7 +39,7 @@ const lapsingSteps = 2
  * Returns the transfers that wait too long for an action, by ranges of indexes only: reasons in their order, and oldest first within a
  * reason. `more` holds the reasons with possibly more transfers than are listed. @throws ReadModelsUnavailableError
  */
-export async function stuckTransfers(sources: Sources, now: string) {
+export async function stuckTransfers({ readModels, merchants }: Sources, { now }: { readonly now: string }) {
   const found = new Map<StuckReason, StuckTransfer[]>()
   const more = new Set<StuckReason>()
   const add = (transfer: TransferDocument, reason: StuckReason, since: string) => {
@@ -46,13 +49,13 @@ export async function stuckTransfers(sources: Sources, now: string) {
     if (listed.length < maxListed) listed.push(shown(transfer, reason, since))
     else more.add(reason)
   }
-  for (const transfer of await pastExpiry(sources.readModels, now))
+  for (const transfer of await pastExpiry(readModels, now))
     add(transfer, 'pending-past-expiry', transfer.openUntil ?? now)
-  for (const transfer of await oldest(sources.readModels, 'ManualControl', undefined, maxListed + 1))
+  for (const transfer of await oldest(readModels, { status: 'ManualControl' }, maxListed + 1))
     add(transfer, 'manual-control', transfer.updatedAt)
-  const withdrawals = await oldest(sources.readModels, 'Pending', 'withdrawal', maxRead)
+  const withdrawals = await oldest(readModels, { status: 'Pending', kind: 'withdrawal' }, maxRead)
   for (const withdrawal of withdrawals) {
-    const why = unpaidReason(withdrawal, sources.approvalAboveMinor(withdrawal.merchantId), now)
+    const why = unpaidReason(withdrawal, thresholdOf(merchants, withdrawal), now)
     if (why) add(withdrawal, why.reason, why.since)
   }
   if (withdrawals.length === maxRead) for (const reason of unpaidReasons) more.add(reason)
@@ -69,12 +72,10 @@ export async function stuckTransfers(sources: Sources, now: string) {
  * status. @throws ReadModelsUnavailableError
  */
 export async function countWaiting(
-  { readModels, approvalAboveMinor }: Sources,
-  merchantIds: readonly string[] | undefined,
-  now: string,
+  { readModels, merchants }: Sources,
+  { merchantIds, now }: { readonly merchantIds?: readonly string[] | undefined; readonly now: string },
 ) {
-  const oldestOf = (status: Status, kind: TransferKind) =>
-    firstTransfers(readModels, oldestFirst, runsOf({ merchantIds, kind, status }, {}), maxRead)
+  const oldestOf = (status: Status, kind: TransferKind) => oldest(readModels, { merchantIds, kind, status }, maxRead)
   const withdrawals = await oldestOf('Pending', 'withdrawal')
   const fileLimit = earlier(now, stuckReasons['in-bank-file'].afterMs)
   return {
@@ -82,7 +83,7 @@ export async function countWaiting(
       deposit: counted(await oldestOf('ManualControl', 'deposit')),
       withdrawal: counted(await oldestOf('ManualControl', 'withdrawal')),
     },
-    awaitingApproval: counted(withdrawals.filter((each) => lacksApproval(each, approvalAboveMinor(each.merchantId)))),
+    awaitingApproval: counted(withdrawals.filter((each) => lacksApproval(each, thresholdOf(merchants, each)))),
     inOldBankFiles: withdrawals.filter((each) => (holdingFile(each)?.at ?? now) <= fileLimit).length,
   }
 }
@@ -137,8 +138,12 @@ async function pastExpiry(readModels: ReadModels, now: string) {
   return found as readonly TransferDocument[]
 }
 
-function oldest(readModels: ReadModels, status: Status, kind: TransferKind | undefined, limit: number) {
-  return firstTransfers(readModels, oldestFirst, runsOf({ merchantIds: undefined, kind, status }, {}), limit)
+function oldest(readModels: ReadModels, ranges: Ranges, limit: number) {
+  return firstTransfers(readModels, oldestFirst, runsOf(ranges), limit)
+}
+
+function thresholdOf(merchants: Sources['merchants'], { merchantId }: TransferDocument): bigint | null {
+  return merchants.byId(merchantId)?.settings.approvalAboveMinor ?? null
 }
 
 function earlier(at: string, ms: number): string {

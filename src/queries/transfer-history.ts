@@ -74,7 +74,10 @@ export async function transferHistory(
  * the changes of its merchant and endpoint that concern it. Unreadable events are included without their data. Returns `undefined` if the
  * transfer did not exist. @throws StoreUnavailableError
  */
-export async function auditedHistory(store: Store, trackingId: string, asOf?: PointInTime) {
+export async function auditedHistory(
+  { store }: { readonly store: Store },
+  { trackingId, asOf }: { readonly trackingId: string; readonly asOf?: PointInTime | undefined },
+) {
   const known = <Event extends SourcedEvent<string>>(events: readonly Event[]) =>
     events.filter(({ recorded }) => isRecordedBy(recorded, asOf))
   const own = known(await transferEvents(store, trackingId))

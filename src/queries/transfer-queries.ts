@@ -1,12 +1,11 @@
 import { trackingIdOf } from '../commands/ids.js'
+import type { FoundTransfer } from '../commands/transfer/transfer-requests.js'
 import type { TransferCommands } from '../commands/transfer/transfers.js'
 import type { Status } from '../domain/transfer/status.js'
-import type { Transfer } from '../domain/transfer/transfer.js'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { collections, type TransferDocument } from '../read-models/documents.js'
 import { firstUuid } from '../read-models/fields.js'
 import type { ReadModels } from '../read-models/read-models.js'
-import { withoutMetadata } from '../read-models/transfer-document.js'
 import {
   firstOf,
   type Order,
@@ -19,13 +18,18 @@ import {
   type SortKey,
 } from './list-page.js'
 
+/** The sources of queries that read only lists. */
+export interface ListSources {
+  readonly readModels: ReadModels
+}
+
 export interface TransferFilter extends PageRequest {
-  readonly status: Status | undefined
-  readonly kind: TransferKind | undefined
+  readonly status?: Status | undefined
+  readonly kind?: TransferKind | undefined
   /** Inclusive time of creation; ISO 8601 in UTC with milliseconds. */
-  readonly from: string | undefined
+  readonly from?: string | undefined
   /** Exclusive time of creation. */
-  readonly to: string | undefined
+  readonly to?: string | undefined
 }
 
 export const transferKinds: readonly TransferKind[] = ['deposit', 'withdrawal']
@@ -35,12 +39,12 @@ const statuses: readonly Status[] = ['Pending', 'ManualControl', 'Cancelled', 'F
 /** A filter matches at most two kinds times five statuses. For each merchant, these are the ranges of an index. */
 export interface Ranges {
   /** `undefined` for all merchants. */
-  readonly merchantIds: readonly string[] | undefined
-  readonly kind: TransferKind | undefined
-  readonly status: Status | undefined
+  readonly merchantIds?: readonly string[] | undefined
+  readonly kind?: TransferKind | undefined
+  readonly status?: Status | undefined
 }
 
-export function runsOf({ merchantIds, kind, status }: Ranges, bounds: Pick<Run, 'from' | 'to'>): readonly Run[] {
+export function runsOf({ merchantIds, kind, status }: Ranges, bounds: Pick<Run, 'from' | 'to'> = {}): readonly Run[] {
   const merchants = merchantIds ? [...new Set(merchantIds)].map((merchantId) => ({ merchantId })) : [{}]
   return merchants.flatMap((merchant) =>
     (kind ? [kind] : transferKinds).flatMap((kind) =>
@@ -56,10 +60,13 @@ export const oldestFirst: Order = { field: 'createdAt', direction: 1 }
  * Lists the transfers of one merchant or of all from the read model, newest first. At most one page is read of each range.
  * @throws ReadModelsUnavailableError
  */
-export function listTransfers(readModels: ReadModels, merchantId: string | undefined, filter: TransferFilter) {
-  const { from, to, ...rest } = filter
+export function listTransfers(
+  { readModels }: ListSources,
+  query: TransferFilter & { readonly merchantId?: string | undefined },
+) {
+  const { merchantId, kind, status, from, to } = query
   const merchantIds = merchantId === undefined ? undefined : [merchantId]
-  return pageOfRuns(readModels, newestFirst, runsOf({ merchantIds, ...rest }, { from, to }), rest)
+  return pageOfRuns(readModels, newestFirst, runsOf({ merchantIds, kind, status }, { from, to }), query)
 }
 
 /** Lists the deposits of all merchants whose money needs a decision, newest first. @throws ReadModelsUnavailableError */
@@ -83,20 +90,6 @@ export function firstTransfers(readModels: ReadModels, order: Order, runs: Runs,
   return firstOf<TransferDocument>(collection, order, runs, { limit, cursor })
 }
 
-const idsPerQuery = 200
-
-/** Returns the transfers with these ids that exist, without their metadata. @throws ReadModelsUnavailableError */
-export async function transfersByIds(readModels: ReadModels, ids: readonly string[]) {
-  const found = new Map<string, TransferDocument>()
-  const distinct = [...new Set(ids)]
-  for (let n = 0; n < distinct.length; n += idsPerQuery) {
-    const filter = { _id: { $in: distinct.slice(n, n + idsPerQuery) } }
-    const documents = await readModels.collection(collections.transfers).find(filter)
-    for (const document of documents) found.set(document._id, withoutMetadata(document as TransferDocument))
-  }
-  return found
-}
-
 /**
  * Returns at most `limit` transfers by a prefix of their trackingId, in which hyphens are in their places.
  * @throws ReadModelsUnavailableError
@@ -107,11 +100,6 @@ export async function transfersByIdPrefix(readModels: ReadModels, prefix: string
   const range = { _id: { $gte: prefix + rest, $lte: prefix + rest.replaceAll('0', 'f') } }
   const found = await readModels.collection(collections.transfers).find(range, { sort: { _id: 1 }, limit })
   return found as readonly TransferDocument[]
-}
-
-export interface FoundTransfer {
-  readonly transfer: Transfer
-  readonly revision: number
 }
 
 /**

@@ -7,28 +7,28 @@ import { collections, type TransferDocument } from '../read-models/documents.js'
 import type { ReadModels, WordSearch } from '../read-models/read-models.js'
 import { metadataOf, metadataWord, queriedWords, searchedFields, wholeWord } from '../read-models/transfer-words.js'
 import { type Order, type Page, parseAmountCursor, parseCursor, type Run } from './list-page.js'
-import { firstTransfers, pageOfRuns, runsOf, transfersByIdPrefix } from './transfer-queries.js'
+import { firstTransfers, type ListSources, pageOfRuns, runsOf, transfersByIdPrefix } from './transfer-queries.js'
 
 export interface TransferSearch {
   /** `undefined` for all merchants. */
-  readonly merchantIds: readonly string[] | undefined
-  readonly kind: TransferKind | undefined
-  readonly status: Status | undefined
+  readonly merchantIds?: readonly string[] | undefined
+  readonly kind?: TransferKind | undefined
+  readonly status?: Status | undefined
   /** Inclusive time of creation; ISO 8601 in UTC with milliseconds. */
-  readonly from: string | undefined
+  readonly from?: string | undefined
   /** Exclusive time of creation. */
-  readonly to: string | undefined
+  readonly to?: string | undefined
   /** Only transfers whose money needs a decision. */
-  readonly attention: 'open' | undefined
-  readonly method: number | undefined
+  readonly attention?: 'open' | undefined
+  readonly method?: number | undefined
   /** Both bounds are inclusive. */
-  readonly minAmountMinor: number | undefined
-  readonly maxAmountMinor: number | undefined
+  readonly minAmountMinor?: number | undefined
+  readonly maxAmountMinor?: number | undefined
   /** Prefixes of words of its referenceId, userId, name, account number or metadata, all of which it has, or of its trackingId. */
-  readonly text: string | undefined
-  readonly sort: 'newest' | 'oldest' | 'largest' | 'smallest' | undefined
+  readonly text?: string | undefined
+  readonly sort?: 'newest' | 'oldest' | 'largest' | 'smallest' | undefined
   readonly limit: number
-  readonly cursor: string | undefined
+  readonly cursor?: string | undefined
 }
 
 /** No index serves this combination of filters, so that the search would read every transfer. */
@@ -47,7 +47,7 @@ export class SearchError extends Error {
  * Returns a page of transfers from the read model. Every search uses an index and reads only a few times as many documents as a page holds.
  * @throws SearchError, ReadModelsUnavailableError
  */
-export function searchTransfers(readModels: ReadModels, search: TransferSearch): Promise<Page<TransferDocument>> {
+export function searchTransfers({ readModels }: ListSources, search: TransferSearch): Promise<Page<TransferDocument>> {
   const { text, method, attention, sort, minAmountMinor, maxAmountMinor } = search
   if (text !== undefined) return byText(readModels, search, text)
   if (method !== undefined) return byMethod(readModels, search)
@@ -63,13 +63,13 @@ export function searchTransfers(readModels: ReadModels, search: TransferSearch):
  * Lists the transfers of a merchant that have exactly these texts in their metadata, newest first. A page can be short or empty although
  * others follow. @throws ReadModelsUnavailableError
  */
-export function listByMetadata(readModels: ReadModels, merchantId: string, filter: MetadataFilter) {
-  const words = Object.entries(filter.metadata).map(([key, value]) => metadataWord(key, value))
-  const search = { ...filter, merchantIds: [merchantId], sort: 'newest', method: undefined } as const
-  return byWords(readModels, search, words)
+export function listByMetadata({ readModels }: ListSources, { metadata, merchantId, ...filter }: MetadataFilter) {
+  const words = Object.entries(metadata).map(([key, value]) => metadataWord(key, value))
+  return byWords(readModels, { ...filter, merchantIds: [merchantId] }, words)
 }
 
-export interface MetadataFilter extends Pick<TransferSearch, 'kind' | 'status' | 'from' | 'to' | 'limit' | 'cursor'> {
+interface MetadataFilter extends Pick<TransferSearch, 'kind' | 'status' | 'from' | 'to' | 'limit' | 'cursor'> {
+  readonly merchantId: string
   readonly metadata: { readonly [key: string]: string }
 }
 
@@ -79,11 +79,11 @@ const maxSummed = 1_000
 const summedPage = 200
 
 /** Returns the number and the requested amounts of a search's transfers, or of the first thousand. @throws as {@link searchTransfers} */
-export async function sumTransfers(readModels: ReadModels, search: Omit<TransferSearch, 'limit' | 'cursor'>) {
+export async function sumTransfers(sources: ListSources, search: Omit<TransferSearch, 'limit' | 'cursor'>) {
   let [count, amountMinor] = [0, 0n]
   let cursor: string | undefined
   for (let read = 0; read < maxSummed; read += summedPage) {
-    const { items, nextCursor } = await searchTransfers(readModels, { ...search, limit: summedPage, cursor })
+    const { items, nextCursor } = await searchTransfers(sources, { ...search, limit: summedPage, cursor })
     count += items.length
     for (const each of items) amountMinor += BigInt(each.amountMinor)
     cursor = nextCursor ?? undefined
@@ -148,7 +148,7 @@ async function byText(readModels: ReadModels, search: TransferSearch, text: stri
 
 /** Returns the newest transfers that have a field with this text, but for case, diacritics and separators. */
 async function withExactly(readModels: ReadModels, { merchantIds, kind, limit }: TransferSearch, text: string) {
-  const equal = equalTo({ merchantIds, kind, method: undefined })
+  const equal = equalTo({ merchantIds, kind })
   const options = {
     words: [],
     wholeWord: wholeWord(text),
@@ -191,10 +191,7 @@ async function byWords(readModels: ReadModels, search: WordFilter, words: readon
   let after: number | null | undefined = positionOf(cursor, parsePosition)
   if (after === undefined && start !== undefined) {
     const bound = later(start, -direction)
-    const runs = runsOf(
-      { merchantIds: undefined, kind: undefined, status: undefined },
-      direction === 1 ? { from: bound } : { to: bound },
-    )
+    const runs = runsOf({}, direction === 1 ? { from: bound } : { to: bound })
     const [first] = await firstTransfers(readModels, timeOrder(search), runs, 1)
     if (!first) return { items: [], nextCursor: null }
     after = first.position - direction

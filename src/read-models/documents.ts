@@ -178,7 +178,13 @@ export interface PointerDocument extends Document {
   readonly built?: ProjectionBuild
   readonly previous?: ProjectionBuild
   /** The error at which the projection is stopped. */
-  readonly failure?: Partial<Place> & { readonly position?: string; readonly reason: string; readonly at: string }
+  readonly failure?: Partial<Place> & {
+    readonly position?: string
+    readonly reason: string
+    readonly at: string
+    /** What resumes the projection, if an event is the cause. */
+    readonly remedy?: 'skip' | 'rebuild'
+  }
   readonly task?: TaskRecord
   /** The token of the writer's lease: a holder that lost its lease has a smaller one and must not write. */
   readonly leaseToken: number

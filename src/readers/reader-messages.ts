@@ -6,9 +6,9 @@ import { ReadModelsUnavailableError } from '../read-models/read-models.js'
 export type ToReader = { readonly id: number } & (
   | {
       readonly kind: 'pages' | 'walks' | 'files'
-      /** The name of the read in `reader-tasks.ts`. */
+      /** The name in the list of this kind in `reader-tasks.ts`. */
       readonly name: string
-      readonly args: readonly unknown[]
+      readonly query: unknown
     }
   /** Requests the next page of a file. */
   | { readonly kind: 'next' }

@@ -5,7 +5,8 @@ import type { Collection, ReadModels } from '../read-models/read-models.js'
 import { type FromReader, sentError, type ToReader } from './reader-messages.js'
 import { files, pages, type ReaderSources, walks } from './reader-tasks.js'
 
-const tasks = { pages, walks, files }
+type Query = (sources: ReaderSources, query: never) => unknown
+const queries: { readonly [kind: string]: { readonly [name: string]: Query } } = { pages, walks, files }
 
 interface OpenRead {
   readonly stopping: AbortController
@@ -46,10 +47,7 @@ export function serveReads(port: MessagePort, sources: ReaderSources): void {
     // Afterwards, no data of a customer is shown whose erasure was recorded before the request.
     await sources.merchants.catchUp()
     const look = watchedSources(sources, read.stopping.signal)
-    const started: unknown = Reflect.apply(Reflect.get(tasks[kind], message.name), undefined, [
-      look.sources,
-      ...message.args,
-    ])
+    const started = queries[kind]![message.name]!(look.sources, message.query as never)
     if (kind !== 'files') return end({ id, kind: 'answer', value: await started, rows: look.rows() })
     read.lines = started as AsyncGenerator<string>
     return sendPage(id, read.lines)

@@ -8,8 +8,7 @@ import type { files, pages, walks } from './reader-tasks.js'
 type Pages = typeof pages
 type Walks = typeof walks
 type Files = typeof files
-type Arguments<Task extends (...args: never[]) => unknown> =
-  Parameters<Task> extends [unknown, ...infer Rest] ? Rest : never
+type QueryOf<Read extends (sources: never, query: never) => unknown> = Parameters<Read>[1]
 
 /** Too many reads of this reader, or of all, are open, or they have looked at too many rows. */
 export class TooManyReadsError extends Error {
@@ -68,28 +67,28 @@ export class Readers {
   }
 
   /** @throws TooManyReadsError, StoreUnavailableError, and the errors of the read */
-  async page<Name extends keyof Pages>(by: ReadBy, name: Name, ...args: Arguments<Pages[Name]>) {
+  async page<Name extends keyof Pages>(by: ReadBy, name: Name, query: QueryOf<Pages[Name]>) {
     const waitSeconds = this.#rows.take(by.key, by.rows.perSecond, by.rows.burst)
     if (waitSeconds > 0) throw new TooManyReadsError(waitSeconds)
     return this.#pages.run(by.key, async () => {
-      const { value, rows } = await this.#answer('pages', name, args)
+      const { value, rows } = await this.#answer('pages', name, query)
       this.#rows.spend(by.key, rows)
       return value as Awaited<ReturnType<Pages[Name]>>
     })
   }
 
   /** @throws as {@link page} does */
-  async walk<Name extends keyof Walks>(by: ReadBy, signal: AbortSignal, name: Name, ...args: Arguments<Walks[Name]>) {
+  async walk<Name extends keyof Walks>(by: ReadBy, signal: AbortSignal, name: Name, query: QueryOf<Walks[Name]>) {
     await this.#admit(by, signal)
-    const { value } = await this.#answer('walks', name, args, signal)
+    const { value } = await this.#answer('walks', name, query, signal)
     return value as Awaited<ReturnType<Walks[Name]>>
   }
 
   /** Resolves with the pages after the first one is read. Each of the others is read on demand. @throws as {@link page} does */
-  async file<Name extends keyof Files>(by: ReadBy, signal: AbortSignal, name: Name, ...args: Arguments<Files[Name]>) {
+  async file<Name extends keyof Files>(by: ReadBy, signal: AbortSignal, name: Name, query: QueryOf<Files[Name]>) {
     await this.#admit(by, signal)
     const id = ++this.#lastId
-    const first = await this.#send({ id, kind: 'files', name, args }, signal)
+    const first = await this.#send({ id, kind: 'files', name, query }, signal)
     return this.#pagesOf(id, first, signal)
   }
 
@@ -111,8 +110,8 @@ export class Readers {
     }
   }
 
-  async #answer(kind: 'pages' | 'walks', name: string, args: readonly unknown[], signal?: AbortSignal) {
-    const answer = await this.#send({ id: ++this.#lastId, kind, name, args }, signal)
+  async #answer(kind: 'pages' | 'walks', name: string, query: unknown, signal?: AbortSignal) {
+    const answer = await this.#send({ id: ++this.#lastId, kind, name, query }, signal)
     if (answer.kind !== 'answer') throw new Error(`a reader answered ${kind} with ${answer.kind}`)
     return answer
   }

@@ -52,9 +52,9 @@ async function thread(t: { teardown(work: () => unknown): unknown }, broken = ()
 t.test('starts with the first read, serves all reads, and reads what was appended before the request', async (t) => {
   const { stores, readers, started } = await thread(t)
   t.equal(started(), 0)
-  t.same(await readers.page(by, 'statement', undefined, range), [])
+  t.same(await readers.page(by, 'statement', range), [])
   const merchant = { of: 'merchant', id: '00000000-0000-4000-8000-000000000001' } as const
-  t.equal(await readers.page(by, 'state', merchant.of, merchant.id), undefined)
+  t.equal(await readers.page(by, 'state', merchant), undefined)
   await stores.eventStore.append('user-1', 'no_stream', [
     {
       id: '00000000-0000-4000-8000-000000000002',
@@ -63,7 +63,7 @@ t.test('starts with the first read, serves all reads, and reads what was appende
       metadata: { ...context, schemaVersion: 1 },
     },
   ])
-  const { items } = await readers.page(by, 'actions', {}, { limit: 10, maxLookedAt: 100 })
+  const { items } = await readers.page(by, 'actions', { limit: 10, maxLookedAt: 100 })
   t.match(items.at(-1), { stream: 'user-1', revision: 0 })
   t.equal(started(), 1)
 })
@@ -71,7 +71,7 @@ t.test('starts with the first read, serves all reads, and reads what was appende
 t.test('a thread that fails rejects its reads, and the next read starts another one', async (t) => {
   let isBroken = true
   const { readers, lines, started } = await thread(t, () => isBroken)
-  const read = () => readers.page(by, 'statement', undefined, range)
+  const read = () => readers.page(by, 'statement', range)
   const failed = await Promise.allSettled([read(), read()])
   for (const { status, ...rest } of failed) {
     t.equal(status, 'rejected')
@@ -86,11 +86,11 @@ t.test('a thread that fails rejects its reads, and the next read starts another 
 
 t.test('reads that wait while the service stops start no thread', async (t) => {
   const { readers, started } = await thread(t)
-  const reads = Array.from({ length: 6 }, () => readers.page(by, 'statement', undefined, range))
+  const reads = Array.from({ length: 6 }, () => readers.page(by, 'statement', range))
   await reads[0]
   readers.close()
   const { status } = (await Promise.allSettled(reads)).at(-1)!
   t.equal(status, 'rejected')
-  await t.rejects(readers.page(by, 'statement', undefined, range), { name: 'StoreUnavailableError' })
+  await t.rejects(readers.page(by, 'statement', range), { name: 'StoreUnavailableError' })
   t.equal(started(), 1)
 })

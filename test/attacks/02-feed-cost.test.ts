@@ -43,7 +43,7 @@ t.test('a merchant whose reads looked at too many rows waits, and another one do
   t.teardown(() => held.close())
   const read = async (key: string, looked: number) => {
     const requested = held.reads().length
-    const page = held.readers.page({ key, rows }, 'feed', key, { after: undefined, limit: 100 })
+    const page = held.readers.page({ key, rows }, 'feed', { merchantId: key, limit: 100 })
     // A rejected read reaches no store.
     await Promise.race([until(() => held.reads().length > requested), page])
     held.answer({ id: held.reads().at(-1)!, kind: 'answer', value: undefined, rows: looked })
@@ -64,10 +64,7 @@ t.test(
   async (t) => {
     const held = heldReader()
     t.teardown(() => held.close())
-    const read = (key: string) =>
-      held.readers.page({ key, rows }, 'ownTransfers', key, {
-        ...{ status: undefined, kind: undefined, from: undefined, to: undefined, limit: 1, cursor: undefined },
-      })
+    const read = (key: string) => held.readers.page({ key, rows }, 'ownTransfers', { merchantId: key, limit: 1 })
     const flood = Array.from({ length: 40 }, () => read('flood'))
     const settled = Promise.allSettled(flood)
     const others = ['a', 'b', 'c', 'd', 'e'].map(read)
@@ -75,7 +72,8 @@ t.test(
     const keyOf = new Map<number, string>()
     for (let n = 0; n < 32 + others.length; n++) {
       await until(() => held.reads().length > n)
-      for (const message of held.received) if ('name' in message) keyOf.set(message.id, String(message.args[0]))
+      for (const message of held.received)
+        if ('name' in message) keyOf.set(message.id, (message.query as { readonly merchantId: string }).merchantId)
       const id = held.reads()[n]!
       order.push(keyOf.get(id)!)
       held.answer({ id, kind: 'answer', value: null, rows: 0 })

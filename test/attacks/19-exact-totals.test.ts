@@ -65,7 +65,7 @@ t.test('sums are exact beyond 2^53', async (t) => {
   const { buckets } = await bucketsOf(readModels, { merchantIds: undefined, ...range })
   t.match(buckets, [{ count: 101, amountMinor: 100_999_999_999_999_899n }])
   t.match(withTexts(buckets[0]!), { amountMinor: '100999999999999899' })
-  const lines = await statementOf(readModels, undefined, { ...range, timeZone: 'UTC', now: range.from })
+  const lines = await statementOf({ readModels }, { ...range, timeZone: 'UTC', now: range.from })
   t.match(lines, [{ requestedMinor: 100_999_999_999_999_899n, openMinor: 100_999_999_999_999_899n }])
 })
 
@@ -109,7 +109,7 @@ t.test('a statement has no days that have not come', async (t) => {
   await project([{ amountMinor: 1n, atMs: firstMs }], 1)
   const range = { from: isoOf(firstMs), to: '2027-01-01T00:00:00.000Z' }
   const days = async (timeZone: string, now: string) =>
-    (await statementOf(readModels, [merchantId], { ...range, timeZone, now })).map(({ day }) => day)
+    (await statementOf({ readModels }, { merchantIds: [merchantId], ...range, timeZone, now })).map(({ day }) => day)
   t.strictSame(await days('UTC', '2026-11-21T23:59:59.999Z'), ['2026-11-20', '2026-11-21'])
   const inKolkata = await days('Asia/Kolkata', '2026-11-21T18:30:00.000Z')
   t.strictSame(inKolkata, ['2026-11-20', '2026-11-21', '2026-11-22'])

@@ -86,20 +86,20 @@ const withdrawal: readonly Samples[] = [
 t.test('tells every kind of event of a deposit in a line of words, with amounts, people and reasons', async (t) => {
   const store = await openTestStore(t)
   await appendSamples(store, ...deposit)
-  t.equal(storyText((await auditedHistory(store, trackingId))!, names), expected('deposit-story'))
+  t.equal(storyText((await auditedHistory({ store }, { trackingId }))!, names), expected('deposit-story'))
 })
 
 t.test('tells every kind of event of a withdrawal, and marks unreadable ones', async (t) => {
   const store = await openTestStore(t)
   await appendSamples(store, ...withdrawal, [transfer, 'PersonalDataErased', 'Foreign'])
-  const story = (await auditedHistory(store, trackingId))!
+  const story = (await auditedHistory({ store }, { trackingId }))!
   // An unreadable event has only the time of the log.
   const fixed = story.map((each) => (each.type === 'Foreign' ? { ...each, at: '2026-03-01T10:00:07.250Z' } : each))
   t.equal(storyText(fixed, names), expected('withdrawal-story'))
 })
 
 async function shownState(store: EventStore, of: 'transfer' | 'merchant' | 'statement', id: string) {
-  const state = await stateAsOf(store, of, id)
+  const state = await stateAsOf({ store }, { of, id })
   if (!state || state === 'malformed') throw new Error('no state')
   return stateText({ ...state, recordedAt: '2026-03-01T10:01:00.000Z' }, names)
 }

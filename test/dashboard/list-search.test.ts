@@ -67,7 +67,10 @@ t.test('the server accepts every search that the lists offer', async (t) => {
     const searches = reachable(allMerchants)
     t.ok(searches.length > 10)
     for (const search of searches) {
-      await t.resolves(async () => searchTransfers(readModels, queryOf(search, allMerchants)), JSON.stringify(search))
+      await t.resolves(
+        async () => searchTransfers({ readModels }, queryOf(search, allMerchants)),
+        JSON.stringify(search),
+      )
     }
   }
 })
@@ -79,7 +82,7 @@ t.test('the server rejects every filter that the lists do not offer', async (t) 
     for (const search of reachable(allMerchants)) {
       for (const [facet, value] of Object.entries(values)) {
         if (offeredFacets(search, allMerchants).includes(facet)) continue
-        const rejected = async () => searchTransfers(readModels, queryOf({ ...search, ...value }, allMerchants))
+        const rejected = async () => searchTransfers({ readModels }, queryOf({ ...search, ...value }, allMerchants))
         await t.rejects(rejected, SearchError, `${JSON.stringify(search)} and ${facet}`)
       }
     }

@@ -6,7 +6,7 @@ import { createServer as createTlsServer } from 'node:tls'
 import { makeCertificate } from '@transferd/event-log-server/test/support/certificate'
 import { formatCheckpoint, generateSigner, parseSigner, signNote } from '@transferd/transparency-log'
 import t, { type Test } from 'tap'
-import type { Check } from '../../src/http/dashboard/operations/operations-api.js'
+import type { Check } from '../../src/kernel/check.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
 import {
   auditCheck,

@@ -141,7 +141,7 @@ export async function runEveryQuery(t: Test, readModels: WatchedReadModels, coun
   for (const { merchantId, ...filter } of questions) {
     const runs = (filter.kind ? 1 : 2) * (filter.status ? 1 : 5)
     await checkRows(JSON.stringify({ merchantId, ...filter }), runs * (limit + 1), () =>
-      listTransfers(readModels, merchantId, filter),
+      listTransfers({ readModels }, { merchantId, ...filter }),
     )
   }
   for (const search of transferSearches(count)) {
@@ -149,7 +149,7 @@ export async function runEveryQuery(t: Test, readModels: WatchedReadModels, coun
     for (let page = 0; page < 2 && (page === 0 || cursor !== null); page++) {
       await checkRows(`${JSON.stringify(search)}, page ${page}`, maxRows(search), async () => {
         const question = { ...search, cursor: cursor ?? undefined }
-        cursor = (await searchTransfers(readModels, question)).nextCursor
+        cursor = (await searchTransfers({ readModels }, question)).nextCursor
       })
     }
   }
@@ -161,11 +161,13 @@ export async function runEveryQuery(t: Test, readModels: WatchedReadModels, coun
   }
   for (const filter of callbackFilters(count, limit)) {
     const runs = (filter.status ? 1 : 3) * (filter.merchantIds?.length ?? 1)
-    await checkRows(`callbacks ${JSON.stringify(filter)}`, runs * (limit + 1), () => listCallbacks(readModels, filter))
+    await checkRows(`callbacks ${JSON.stringify(filter)}`, runs * (limit + 1), () =>
+      listCallbacks({ readModels }, filter),
+    )
   }
   for (const merchantId of [busyMerchant, quietMerchant]) {
     await checkRows(`parked callbacks of ${merchantId}`, 500, () =>
-      listParkedSince(readModels, merchantId, '2000-01-01T00:00:00.000Z', limit),
+      listParkedSince({ readModels }, { merchantId, since: '2000-01-01T00:00:00.000Z', limit }),
     )
     for (const after of [undefined, { commit: BigInt(Math.floor(count / 20)) }]) {
       await checkRows(`feed of ${merchantId}`, limit, () =>

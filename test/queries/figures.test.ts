@@ -134,7 +134,7 @@ t.test('a statement equals the fold of the log and adds up, for any days, zones 
         const own = events.filter(({ data }) => (merchantIds ?? [data.merchantId]).includes(data.merchantId))
         const dated = own.map((event) => ({ event, day: dayIn(timeZone, event.data.at) }))
         const [first, last] = [dayIn(timeZone, range.from), dayIn(timeZone, range.to)]
-        const lines = await statementOf(readModels, merchantIds, range)
+        const lines = await statementOf({ readModels }, { merchantIds, ...range })
         const expected: StatementLine[] = []
         for (let ms = Date.parse(first); ms <= Date.parse(last); ms += dayMs)
           for (const kind of ['deposit', 'withdrawal'] as const)
@@ -160,7 +160,7 @@ t.test('a statement equals the fold of the log and adds up, for any days, zones 
 t.test('a range within a day returns the line of the whole day', async (t) => {
   await project(transferLog([]))
   const part = { from: '2026-11-20T13:00:00.000Z', to: '2026-11-20T14:00:00.000Z', timeZone: 'UTC', now: farAhead }
-  const [line] = await statementOf(readModels, undefined, part)
+  const [line] = await statementOf({ readModels }, part)
   t.match(line, { day: '2026-11-20', requestedCount: 1, requestedMinor: 30_000n, returnedMinor: 50n, openCount: 0 })
 })
 

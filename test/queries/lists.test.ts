@@ -62,7 +62,7 @@ t.test('every combination of filters returns the same as a full scan', async (t)
       if (transfer.createdAt < (from ?? '') || transfer.createdAt >= (to ?? '~')) continue
       if (after === undefined || key < after) expected.push(transfer._id)
     }
-    const { items, nextCursor } = await listTransfers(readModels, merchantId, question)
+    const { items, nextCursor } = await listTransfers({ readModels }, question)
     const found = items.map(({ _id }) => _id)
     if (found.join() !== expected.slice(0, limit).join() || (nextCursor !== null) !== expected.length > limit)
       t.fail(JSON.stringify(question))
@@ -119,7 +119,7 @@ t.test('the pages of every search together equal a full scan', async (t) => {
     let cursor: string | null = null
     for (let page = 0; page < 4 && (page === 0 || cursor !== null); page++) {
       const question: TransferSearch = { ...search, cursor: cursor ?? undefined }
-      const answer = await searchTransfers(readModels, question)
+      const answer = await searchTransfers({ readModels }, question)
       seen.push(...answer.items.map(({ _id }) => _id))
       cursor = answer.nextCursor
     }
@@ -152,7 +152,7 @@ t.test('finds names by any word and references by their beginning, across all me
   ]
   await own.collection('transfers').put([ada, grace])
   const find = async (text: string, merchantIds?: readonly string[]) =>
-    (await searchTransfers(own, { ...anything, text, merchantIds })).items.map(({ _id }) => _id)
+    (await searchTransfers({ readModels: own }, { ...anything, text, merchantIds })).items.map(({ _id }) => _id)
   t.same(await find('lovel'), [ada._id])
   t.same(await find('love AUG'), [ada._id])
   t.same(await find('love hopper'), [], 'a transfer has all of the words')
@@ -209,7 +209,7 @@ t.test('rejects a query without an index and names its filters', async (t) => {
   ]
   for (const [search, field, rule, values = {}] of refused) {
     await t.rejects(
-      async () => searchTransfers(readModels, { ...anything, ...search }),
+      async () => searchTransfers({ readModels }, { ...anything, ...search }),
       { name: 'SearchError', field, violation: { rule, values } },
       `${field} ${rule}`,
     )
@@ -242,11 +242,11 @@ t.test('paging neither skips nor repeats existing rows while new ones arrive', a
       }
       await arrive(Array.from({ length: 200 }, (_, n) => 2 * n))
       const question = { ...anything, ...search, merchantIds: [busyMerchant, quietMerchant], limit }
-      const allTransfers = await searchTransfers(own, { ...question, limit: 1_000 })
+      const allTransfers = await searchTransfers({ readModels: own }, { ...question, limit: 1_000 })
       const seen: string[] = []
       let cursor: string | null = null
       do {
-        const page = await searchTransfers(own, { ...question, cursor: cursor ?? undefined })
+        const page = await searchTransfers({ readModels: own }, { ...question, cursor: cursor ?? undefined })
         seen.push(...page.items.map(({ _id }) => _id))
         cursor = page.nextCursor
         await arrive(arrivals.shift() ?? [])
@@ -284,11 +284,11 @@ t.test('pages by metadata show each transfer with the status once, and read many
       },
     },
   })
-  const base = { metadata: { shop: 'odd' }, kind: undefined, from: undefined, to: undefined }
+  const base = { merchantId: busyMerchant, metadata: { shop: 'odd' } }
   for (const limit of [1, 2, 9, 10, 100]) {
     const seen: string[] = []
     for (let cursor: string | undefined, isLast = false; !isLast; isLast = cursor === undefined) {
-      const page = await listByMetadata(counted, busyMerchant, { ...base, status: 'Cancelled', limit, cursor })
+      const page = await listByMetadata({ readModels: counted }, { ...base, status: 'Cancelled', limit, cursor })
       t.ok(page.items.length <= limit)
       seen.push(...page.items.map(({ _id }) => _id))
       cursor = page.nextCursor ?? undefined
@@ -301,7 +301,7 @@ t.test('pages by metadata show each transfer with the status once, and read many
     )
   }
   queries = 0
-  const none = await listByMetadata(counted, busyMerchant, { ...base, status: 'Failed', limit: 1, cursor: undefined })
+  const none = await listByMetadata({ readModels: counted }, { ...base, status: 'Failed', limit: 1 })
   t.strictSame(none, { items: [], nextCursor: null })
   t.ok(queries <= 5, `${queries} queries for 200 transfers`)
 })
@@ -313,8 +313,7 @@ t.test('pages of any size show each transfer once', async () => {
       const seen: string[] = []
       let cursor: SortKey | undefined
       do {
-        const filter = { status, kind: undefined, from: undefined, to: undefined, limit, cursor }
-        const page = await listTransfers(readModels, undefined, filter)
+        const page = await listTransfers({ readModels }, { status, limit, cursor })
         seen.push(...page.items.map(({ _id }) => _id))
         cursor = page.nextCursor === null ? undefined : parseCursor(page.nextCursor)
       } while (cursor)
@@ -358,7 +357,7 @@ t.test('a list contains a transfer that changes during the read once, in its cur
   const own = openWatchedReadModels(tempDirectory(t))
   t.teardown(() => own.close())
   await fillReadModels(own, 30)
-  const allTransfers = { status: undefined, limit: 100, cursor: undefined }
+  const filter = { limit: 100 }
   const check = (
     items: readonly (readonly [id: string, status: string])[],
     id: string,
@@ -372,8 +371,7 @@ t.test('a list contains a transfer that changes during the read once, in its cur
   const { _id: transfer, status } = transferOf(0)
   t.equal(status, 'Pending')
   const transfers = withAdvancingTransfer(own, transfer, ['ManualControl', 'Completed'])
-  const filter = { ...allTransfers, kind: undefined, from: undefined, to: undefined }
-  const listedTransfers = (await listTransfers(transfers, undefined, filter)).items
+  const listedTransfers = (await listTransfers({ readModels: transfers }, filter)).items
   check(
     listedTransfers.map(({ _id, status }) => [_id, status]),
     transfer,
@@ -384,7 +382,7 @@ t.test('a list contains a transfer that changes during the read once, in its cur
   const update = { $set: { status: 'waiting' } }
   await own.collection('callbacks').bulkWrite([{ updateOne: { filter: { _id: callback }, update } }])
   const callbacks = withAdvancingTransfer(own, callback, ['parked'])
-  const listedCallbacks = (await listCallbacks(callbacks, { ...allTransfers, merchantIds: undefined })).items
+  const listedCallbacks = (await listCallbacks({ readModels: callbacks }, filter)).items
   check(
     listedCallbacks.map(({ webhookId, status }) => [webhookId, status]),
     callback,
@@ -394,12 +392,7 @@ t.test('a list contains a transfer that changes during the read once, in its cur
 })
 
 t.test('lists callbacks of all states together, newest first', async (t) => {
-  const { items } = await listCallbacks(readModels, {
-    merchantIds: undefined,
-    status: undefined,
-    limit: 1100,
-    cursor: undefined,
-  })
+  const { items } = await listCallbacks({ readModels }, { limit: 1100 })
   const expected = Array.from({ length: count / 10 }, (_, n) => callbackOf(n))
     .map(({ recordedAt, _id, status }) => ({ key: `${recordedAt}|${_id}`, status }))
     .reverse()

@@ -72,7 +72,7 @@ t.test('a statement at any time equals the one that the page would have shown th
       const days = { from: '2026-11-01T00:00:00.000Z', to: '2027-02-01T00:00:00.000Z' }
       const range = { ...days, timeZone: 'UTC', now: '2100-01-01T00:00:00.000Z' }
       for (const merchantId of new Set(events.map(({ data }) => String(data.merchantId)))) {
-        const expected = await statementOf(readModels, [merchantId], range)
+        const expected = await statementOf({ readModels }, { merchantIds: [merchantId], ...range })
         // The page includes every day with open transfers. The statement from the log ends with the day of the last
         // event.
         const { lines, position: last } = await statementFromLog(givenLog(log), merchantId, undefined, { position })
@@ -127,9 +127,12 @@ t.test('parses the kind and id of a query', async (t) => {
   const log = logOf([{ transfer: 1, what: 0, minutes: 0, amount: 10_000 }])
   const { merchantId, trackingId } = log[0]!.data as { readonly merchantId: string; readonly trackingId: string }
   const store = givenLog(log)
-  t.match(await stateAsOf(store, 'transfer', trackingId, undefined), { of: 'transfer', state: { status: 'Pending' } })
-  t.equal(await stateAsOf(store, 'transfer', trackingId, { recordedMs: 0 }), undefined)
+  t.match(await stateAsOf({ store }, { of: 'transfer', id: trackingId }), {
+    of: 'transfer',
+    state: { status: 'Pending' },
+  })
+  t.equal(await stateAsOf({ store }, { of: 'transfer', id: trackingId, asOf: { recordedMs: 0 } }), undefined)
   for (const id of [`${merchantId}/today`, `${merchantId}/2026-02-30`, `${merchantId}/2026-11-20/x`])
-    t.equal(await stateAsOf(store, 'statement', id, undefined), 'malformed', id)
-  t.equal(await stateAsOf(store, 'statement', merchantId, undefined), undefined, 'an unknown merchant')
+    t.equal(await stateAsOf({ store }, { of: 'statement', id }), 'malformed', id)
+  t.equal(await stateAsOf({ store }, { of: 'statement', id: merchantId }), undefined, 'an unknown merchant')
 })

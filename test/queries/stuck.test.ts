@@ -7,7 +7,9 @@ import { isServedByIndex, openWatchedReadModels, quietMerchant, transferOf } fro
 
 const now = '2026-11-21T12:00:00.000Z'
 const ago = (minutes: number) => new Date(Date.parse(now) - minutes * 60_000).toISOString()
-const approvalAboveMinor = (merchantId: string) => (merchantId === quietMerchant ? 50_000n : null)
+const merchants = {
+  byId: (id: string) => ({ settings: { approvalAboveMinor: id === quietMerchant ? 50_000n : null } }),
+}
 
 async function readModelsOf(documents: readonly TransferDocument[]) {
   const readModels = openWatchedReadModels(tempDirectory(t))
@@ -101,7 +103,7 @@ const cases: { readonly [name: string]: readonly [TransferDocument, StuckReason 
 
 t.test('lists exactly the stuck transfers, with the reason and the time', async (t) => {
   const readModels = await readModelsOf(Object.values(cases).map(([document]) => document))
-  const { items, more } = await stuckTransfers({ readModels, approvalAboveMinor }, now)
+  const { items, more } = await stuckTransfers({ readModels, merchants }, { now })
   for (const [name, [{ _id }, reason, since]] of Object.entries(cases)) {
     const found = items.find(({ trackingId }) => trackingId === _id)
     t.equal(found?.reason, reason, name)
@@ -116,11 +118,11 @@ t.test('lists exactly the stuck transfers, with the reason and the time', async 
   })
   const inControl = (of: string) =>
     oldestOf(shown.filter(({ kind, status }) => kind === of && status === 'ManualControl'))
-  const { awaitingApproval, ...counted } = await countWaiting({ readModels, approvalAboveMinor }, undefined, now)
+  const { awaitingApproval, ...counted } = await countWaiting({ readModels, merchants }, { now })
   const inManualControl = { deposit: inControl('deposit'), withdrawal: inControl('withdrawal') }
   t.strictSame(counted, { inManualControl, inOldBankFiles: 1 })
   t.ok(awaitingApproval.count >= items.filter(({ reason }) => reason === 'awaiting-approval').length)
-  const ofQuiet = await countWaiting({ readModels, approvalAboveMinor }, [quietMerchant], now)
+  const ofQuiet = await countWaiting({ readModels, merchants }, { merchantIds: [quietMerchant], now })
   t.strictSame(ofQuiet.awaitingApproval, awaitingApproval, 'only its withdrawals have a threshold')
   t.equal(ofQuiet.inOldBankFiles, 0)
 })
@@ -132,9 +134,7 @@ t.test('lists the oldest of many by index, within the limit of rows', async (t) 
     return kind === 1 ? deposit(ago(minutes), { status: 'ManualControl' }) : withdrawal(ago(minutes))
   })
   const readModels = await readModelsOf(documents)
-  const { answer, rowsRead, plans } = await readModels.watch(() =>
-    stuckTransfers({ readModels, approvalAboveMinor }, now),
-  )
+  const { answer, rowsRead, plans } = await readModels.watch(() => stuckTransfers({ readModels, merchants }, { now }))
   t.same(
     plans.filter((plan) => !isServedByIndex(plan)),
     [],

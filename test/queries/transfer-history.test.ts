@@ -93,7 +93,7 @@ const [ofTransfer, ofEndpoint, merchant] = [
 ]
 
 async function storyIn(store: EventStore) {
-  return (await auditedHistory(store, trackingId, undefined))?.map(({ source, type, data }) => ({ source, type, data }))
+  return (await auditedHistory({ store }, { trackingId }))?.map(({ source, type, data }) => ({ source, type, data }))
 }
 
 t.test(
@@ -121,7 +121,7 @@ t.test(
       [callbackStream(trackingId), events.delivered],
       [merchant, events.settings('Afterwards')],
     )
-    const story = (await auditedHistory(store, trackingId, undefined))!
+    const story = (await auditedHistory({ store }, { trackingId }))!
     t.strictSame(
       story.map(({ source, type, data }) => [source, type, data.changes ?? data.name ?? null]),
       [
@@ -146,9 +146,13 @@ t.test(
     )
     const text = JSON.stringify(story)
     for (const secret of [sealed, keyOf('a'), keyOf('c'), challenge.challengeId]) t.notOk(text.includes(secret))
-    const then = await auditedHistory(store, trackingId, {
-      position: { commit: BigInt(positions[4]!), prepare: BigInt(positions[4]!) },
-    })
+    const then = await auditedHistory(
+      { store },
+      {
+        trackingId,
+        asOf: { position: { commit: BigInt(positions[4]!), prepare: BigInt(positions[4]!) } },
+      },
+    )
     t.strictSame(then, story.slice(0, 5), 'equals the history at that time')
   },
 )
@@ -180,5 +184,5 @@ t.test('reports an unreadable event and shows all others', async (t) => {
   )
   t.match(story?.[2]?.data, { unreadable: /unknown event/ })
   t.notMatch(JSON.stringify(story), 'tk_1')
-  t.equal(await auditedHistory(store, 'unknown', undefined), undefined)
+  t.equal(await auditedHistory({ store }, { trackingId: 'unknown' }), undefined)
 })

@@ -127,6 +127,8 @@ export const areas: Areas = {
       'commands',
       'wallet',
       'wallet/payments',
+      'projections',
+      'callbacks',
       'queries',
       'privacy',
       'audit/integrity',

@@ -119,7 +119,10 @@ export function manifestOf({ format, merchantId, from, to, until }: ExportQuery,
 }
 
 /** Measures the export as one file, without writing it. @throws StoreUnavailableError */
-export async function measuredExport(store: Store, query: ExportQuery, name: string): Promise<Exported> {
+export async function measuredExport(
+  { store }: { readonly store: Store },
+  query: ExportQuery & { readonly name: string },
+): Promise<Exported> {
   const hash = createHash('sha256')
   let [first, last]: (Position | undefined)[] = []
   let [events, bytes] = [0, 0]
@@ -134,5 +137,5 @@ export async function measuredExport(store: Store, query: ExportQuery, name: str
     first ??= page.first
     last = page.last ?? last
   }
-  return { first, last, files: [{ name, events, bytes, sha256: hash.digest('hex') }] }
+  return { first, last, files: [{ name: query.name, events, bytes, sha256: hash.digest('hex') }] }
 }

@@ -78,7 +78,7 @@ export async function merchantIdOf(
   return typeof created?.data.merchantId === 'string' ? created.data.merchantId : null
 }
 
-export interface ActionsQuery {
+interface ActionsQuery {
   /** An actor as recorded in the log, or a prefix that ends with a colon (`user:`). */
   readonly actor?: string | undefined
   readonly type?: string | undefined
@@ -87,6 +87,8 @@ export interface ActionsQuery {
   /** Exclusive recording time. */
   readonly to?: string | undefined
   readonly after?: Position | undefined
+  readonly limit: number
+  readonly maxLookedAt: number
 }
 
 /** An event and the user or part of the service that caused it. */
@@ -98,10 +100,10 @@ type ActorAction = Awaited<ReturnType<typeof actionOf>>
  * @throws StoreUnavailableError
  */
 export async function actionsPage(
-  store: Pick<EventStore, 'readAll' | 'readStream'>,
+  { store }: { readonly store: Pick<EventStore, 'readAll' | 'readStream'> },
   query: ActionsQuery,
-  { limit, maxLookedAt }: { readonly limit: number; readonly maxLookedAt: number },
 ) {
+  const { limit, maxLookedAt } = query
   const items: ActorAction[] = []
   let lookedAt = 0
   let lookedUpTo: string | null = null

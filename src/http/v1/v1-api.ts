@@ -54,13 +54,13 @@ export const v1: FastifyPluginAsyncTypebox = async (app) => {
       }
       if (metadata !== undefined) {
         if (referenceId !== undefined) throw invalid('metadata', 'excludes-field', { other: 'referenceId' })
-        const filter = { ...wanted, metadata, cursor }
-        const { items, nextCursor } = await searched(readers.page(readBy(request), 'ownByMetadata', merchantId, filter))
+        const query = { ...wanted, merchantId, metadata, cursor }
+        const { items, nextCursor } = await searched(readers.page(readBy(request), 'ownByMetadata', query))
         return { items: items.map(viewOfDocument), nextCursor }
       }
       const filter = { ...wanted, cursor: cursorOf(cursor) }
       if (referenceId === undefined) {
-        const { items, nextCursor } = await readers.page(readBy(request), 'ownTransfers', merchantId, filter)
+        const { items, nextCursor } = await readers.page(readBy(request), 'ownTransfers', { merchantId, ...filter })
         return { items: items.map(viewOfDocument), nextCursor }
       }
       const { items, nextCursor } = await listByReferenceId(transfers, [merchantId], referenceId, filter)
@@ -92,7 +92,8 @@ export const v1: FastifyPluginAsyncTypebox = async (app) => {
       const place = after === undefined ? undefined : parseFeedPosition(after)
       if (after !== undefined && !place) throw invalid('after', 'cursor-invalid')
       const { merchantId } = request.merchant!
-      const page = await readers.page(readBy(request), 'feed', merchantId, { after: place, limit: limitOf(limit) })
+      const query = { merchantId, after: place, limit: limitOf(limit) }
+      const page = await readers.page(readBy(request), 'feed', query)
       if (!page) throw invalid('after', 'event-not-found')
       const items = page.items.map((item) => {
         const { position, trackingId } = item

@@ -1,6 +1,7 @@
 import { callbackNetworks } from '../../commands/merchant/callback-networks.js'
 import { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
 import { UserDirectory } from '../../commands/user/user-commands.js'
+import type { Check } from '../../kernel/check.js'
 import { newestEventMs } from '../../projections/projection-status.js'
 import { listNodes, type Node } from '../../read-models/nodes.js'
 import type { ReadModels } from '../../read-models/read-models.js'
@@ -12,7 +13,6 @@ import {
   auditCheck,
   auditCopyCheck,
   backupCheck,
-  type Check,
   checking,
   clockCheck,
   directoriesOf,

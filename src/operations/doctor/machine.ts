@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DirectoryTiles, type NoteVerifier } from '@transferd/transparency-log'
 import { checkpointPath, signedCheckpoint } from '../../audit/integrity/log-sealer.js'
 import type { Finding } from '../../domain/integrity.js'
+import type { Check } from '../../kernel/check.js'
 import { counted } from '../../kernel/text.js'
 import { dayMs, minuteMs } from '../../kernel/time.js'
 import type { Node } from '../../read-models/nodes.js'
@@ -148,17 +149,6 @@ export async function backupCheck(dataDirectory: string, nowMs: number): Promise
   if (createdMs === undefined) return backup.unknown('No command on this machine has created one.', advice)
   const found = `The last one was created ${durationText(nowMs - createdMs)} ago.`
   return nowMs - createdMs > backupOldMs ? backup.warning(found, advice) : backup.ok(found)
-}
-
-/** The result of one check. The dashboard's API has the same shape. */
-export interface Check {
-  /** A stable name: `disk`, `clock`, `master-key` … */
-  readonly name: string
-  /** The checked item if the check covers several, such as a directory or a projection. */
-  readonly subject: string | null
-  readonly result: 'ok' | 'warning' | 'failed' | 'unknown'
-  readonly found: string
-  readonly advice: string | null
 }
 
 /** Returns the functions that create the result of a check of a subject. With `unknown`, the check cannot be decided here. */

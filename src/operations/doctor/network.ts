@@ -4,10 +4,11 @@ import { connect } from 'node:tls'
 import { createHostResolver } from '../../callbacks/deliver/endpoint-connection.js'
 import type { CallbackNetworks, ResolveHost } from '../../commands/merchant/callback-networks.js'
 import type { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
+import type { Check } from '../../kernel/check.js'
 import { counted } from '../../kernel/text.js'
 import { dayMs } from '../../kernel/time.js'
 import type { Configuration } from '../configuration/configuration.js'
-import { type Check, checking, durationText } from './machine.js'
+import { checking, durationText } from './machine.js'
 
 const timeoutMs = 3_000
 /** Automatic renewal happens earlier than this. */

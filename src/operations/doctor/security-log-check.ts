@@ -1,9 +1,10 @@
 import { streamPrefix } from '../../domain/streams.js'
 import type { EventStore } from '../../event-store/event-store.js'
+import type { Check } from '../../kernel/check.js'
 import type { SecretBox } from '../../security/secret-box.js'
 import type { Configuration } from '../configuration/configuration.js'
 import { verifySecurityLog } from '../logging/security-log-chain.js'
-import { type Check, checking } from './machine.js'
+import { checking } from './machine.js'
 
 const advice = 'docs/reference/security-log.md#the-chain-of-securitylog'
 /** The events among which the first command is searched for. Usually it creates the first merchant. */

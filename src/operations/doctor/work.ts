@@ -6,7 +6,9 @@ import type { Merchant } from '../../domain/merchant/merchant.js'
 import { streamPrefix, transferStream } from '../../domain/streams.js'
 import { decodeEvent, noKey, UnreadableEventError } from '../../event-store/event-codec.js'
 import { type EventStore, firstEventIn, type RecordedEvent } from '../../event-store/event-store.js'
+import type { Check } from '../../kernel/check.js'
 import { counted } from '../../kernel/text.js'
+import { openProblems, placeOf } from '../../projections/event-problems.js'
 import { lagCountedTo, projectionStatus } from '../../projections/projection-status.js'
 import { type StuckReason, stuckReasons, stuckTransfers } from '../../queries/stuck.js'
 import { listTransfers } from '../../queries/transfer-queries.js'
@@ -14,8 +16,7 @@ import { collections } from '../../read-models/documents.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { integrityDetails } from '../audit/audit-tree.js'
 import type { Configuration } from '../configuration/configuration.js'
-import { openProblems, placeOf } from '../event-problems.js'
-import { type Check, checking, durationText, integrityRunbook } from './machine.js'
+import { checking, durationText, integrityRunbook } from './machine.js'
 
 export interface WorkSources {
   readonly store: EventStore
@@ -68,8 +69,7 @@ const stuckSentences: { readonly [reason in StuckReason]: readonly [found: strin
 
 export async function stuckChecks({ readModels, directory, clock }: WorkSources): Promise<readonly Check[]> {
   const now = clock()
-  const approvalAboveMinor = (id: string) => directory.byId(id)?.settings.approvalAboveMinor ?? null
-  const { items, more } = await stuckTransfers({ readModels, approvalAboveMinor }, now)
+  const { items, more } = await stuckTransfers({ readModels, merchants: directory }, { now })
   const reasons = Object.keys(stuckReasons) as StuckReason[]
   return reasons.map((reason) => {
     const stuck = checking('stuck', reason)
@@ -154,8 +154,7 @@ export async function customerKeysCheck(
 ): Promise<Check> {
   const keys = checking('customer-keys')
   const first = await firstEventIn(store, { streamPrefixes: [streamPrefix.transfer] })
-  const anyOfThem = { status: undefined, kind: undefined, from: undefined, to: undefined, cursor: undefined }
-  const { items } = await listTransfers(readModels, undefined, { ...anyOfThem, limit: 1 })
+  const { items } = await listTransfers({ readModels }, { limit: 1 })
   const last = await Promise.all(items.map(({ _id }) => store.readStream(transferStream(_id), { maxCount: 1 })))
   const events = [...(first ? [first] : []), ...last.flat()]
   const locked = events.find(isLocked)

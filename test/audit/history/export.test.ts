@@ -114,7 +114,7 @@ t.test('the manifest describes the files, and a measurement without writing retu
       files: [{ name: 'x', events: selected.length, bytes: Buffer.byteLength(text), sha256 }],
     })
     const query = { ...criteria, until }
-    t.strictSame(manifestOf(query, await measuredExport(store, query, 'x')), manifest)
+    t.strictSame(manifestOf(query, await measuredExport({ store }, { ...query, name: 'x' })), manifest)
     if (format === 'csv') t.match(text, /^position,recordedAt,at,stream,.*\r\n/)
     else {
       const records = text

@@ -32,8 +32,11 @@ export const auditHistoryRoutes: FastifyPluginAsyncTypebox = async (app) => {
     '/audit/story/:trackingId',
     read({ params, querystring: AuditStoryQuery }, AuditStoryResponse),
     async (request) => {
-      const [id, at] = [storedTrackingId(request.params.trackingId), pointInTimeOf(request.query.at)]
-      const story = await readers.page(readBy(request), 'story', id, at)
+      const query = {
+        trackingId: storedTrackingId(request.params.trackingId),
+        asOf: pointInTimeOf(request.query.at),
+      }
+      const story = await readers.page(readBy(request), 'story', query)
       if (!story) throw new RequestError('unknown-transfer')
       const nameOf = actorNames(request)
       return {
@@ -46,13 +49,13 @@ export const auditHistoryRoutes: FastifyPluginAsyncTypebox = async (app) => {
     },
   )
   app.get('/audit/state', read({ querystring: AuditStateQuery }, AuditStateResponse), async (request, reply) => {
-    const { of, at } = request.query
-    const wanted = [of, request.query.id, pointInTimeOf(at)] as const
+    const { of, id, at } = request.query
+    const query = { of, id, asOf: pointInTimeOf(at) }
     const by = readBy(request)
     // Only a statement is counted from the start of the log.
     const found = await (of === 'statement'
-      ? readers.walk(by, closeOf(reply), 'state', ...wanted)
-      : readers.page(by, 'state', ...wanted))
+      ? readers.walk(by, closeOf(reply), 'state', query)
+      : readers.page(by, 'state', query))
     await checkSession(request)
     if (found === 'malformed') throw invalid('id', 'merchant-day-invalid')
     if (!found) throw new RequestError(of === 'transfer' ? 'unknown-transfer' : 'unknown-merchant')
@@ -62,11 +65,8 @@ export const auditHistoryRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const { actor, type, cursor, ...times } = request.query
     const [from, to] = [timeOf('from', times.from), timeOf('to', times.to)]
     const after = cursor === undefined ? undefined : positionOf('cursor', cursor)
-    const query = { actor, type, from, to, after }
-    const { items, next, lookedUpTo } = await readers.page(readBy(request), 'actions', query, {
-      limit: actionsLimit,
-      maxLookedAt,
-    })
+    const query = { actor, type, from, to, after, limit: actionsLimit, maxLookedAt }
+    const { items, next, lookedUpTo } = await readers.page(readBy(request), 'actions', query)
     const nameOf = actorNames(request)
     const nextCursor = next && formatPosition(next)
     return { items: items.map((each) => ({ ...each, actorName: nameOf(each.actor) })), nextCursor, lookedUpTo }
@@ -80,7 +80,7 @@ export const auditHistoryRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.get('/audit/manifest', read({ querystring: AuditExportQuery }, AuditManifestResponse), async (request, reply) => {
     const query = await queryOf(exportSealing, request.query)
     const name = `${exportName(query.format)}.${query.format}`
-    const measured = await readers.walk(readBy(request), closeOf(reply), 'manifest', query, name)
+    const measured = await readers.walk(readBy(request), closeOf(reply), 'manifest', { ...query, name })
     await checkSession(request)
     return exportSealing.sign(manifestOf(query, measured))
   })

@@ -90,8 +90,8 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
   })
   app.get('/endpoints', read({}, EndpointsResponse), async (request) => {
     const seen = seenMerchants(request)
-    const ids = seen.map(({ merchantId }) => merchantId)
-    const health = await readers.page(readBy(request), 'endpoints', ids)
+    const merchantIds = seen.map(({ merchantId }) => merchantId)
+    const health = await readers.page(readBy(request), 'endpoints', { merchantIds })
     const items = seen.flatMap(({ merchantId, settings: { name: merchantName } }) => {
       const found = health.get(merchantId)
       const attempts = found?.attempts.map(({ webhookId, body, ...attempt }) => rowOf(attempt)) ?? []

@@ -1,6 +1,5 @@
-import type { Static } from '@sinclair/typebox'
-import type { Violation } from '../../../domain/rules.js'
 import { Type } from '../../../kernel/typebox.js'
+import { projectionActions } from '../../../projections/projection-status.js'
 import { Items, Kind, List, Nullable, OneOf, Reason, StatusName, Text, Time } from '../api.js'
 
 /** The API of the operations pages, with the conventions of api.ts. Positions are positions in the log. */
@@ -29,8 +28,6 @@ export const ProjectionVersion = Type.Object({
   /** The comparison with the served documents, or null without a comparison. */
   comparison: Nullable(ProjectionComparison),
 })
-
-export const projectionActions = ['rebuild', 'verify', 'switch', 'rollback', 'pause', 'resume', 'cancel'] as const
 
 /** The latest task of the projection. */
 export const ProjectionTask = Type.Object({
@@ -98,18 +95,17 @@ export const ProjectionsResponse = Items(
   ]),
 )
 
-/** The lag of a projection. `since` is the time whose state its lists show, or null if they are current. */
-export const ProjectionLag = Type.Object({
-  name: Text,
-  state: ProjectionItem.properties.state,
-  behind: Type.Boolean(),
-  lagMs: Nullable(Count),
-  since: Nullable(Time),
-})
 /** The projections whose lists are out of date: stopped, or more than five seconds behind. */
 export const FreshnessResponse = Type.Object({
   at: Time,
-  stale: List(Type.Pick(ProjectionLag, ['name', 'state', 'since'])),
+  stale: List(
+    Type.Object({
+      name: Text,
+      state: ProjectionItem.properties.state,
+      /** The time whose state its lists show. */
+      since: Nullable(Time),
+    }),
+  ),
 })
 
 /** For one projection, and (`POST /operations/projections/rebuild`) for all of them together. */
@@ -237,24 +233,3 @@ export const CheckItem = Type.Object({
   advice: Nullable(Text),
 })
 export const ChecksResponse = Type.Object({ at: Time, checks: List(CheckItem) })
-
-export type Check = Static<typeof CheckItem>
-export type ProjectionLag = Static<typeof ProjectionLag>
-
-export type RequestOutcome = 'done' | 'unknown' | { readonly conflict: Violation }
-
-/** Controls the projections for the dashboard. The nodes that run the projections perform the requested tasks. */
-export interface ProjectionControls {
-  list(): Promise<readonly Static<typeof ProjectionItem>[]>
-  request(
-    name: string,
-    what: 'rebuild' | 'verify' | 'switch' | 'rollback',
-    by: string,
-    keep?: boolean,
-  ): Promise<RequestOutcome>
-  pause(name: string, by: string, reason: string | null): Promise<RequestOutcome>
-  resume(name: string): Promise<RequestOutcome>
-  cancel(name: string): Promise<RequestOutcome>
-  /** Returns the unreadable events that no operator has skipped. */
-  problems(): Promise<readonly Static<typeof ProblemItem>[]>
-}

@@ -27,12 +27,8 @@ export const figureRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { readers, currency, clock, directory } = app.services
   const read = app.viewers.allow('transfers:read')
   app.get('/overview', read({ querystring: RangeQuery }, OverviewResponse), async (request) => {
-    const { oldestPending, compared, ...figures } = await readers.page(
-      readBy(request),
-      'overview',
-      rangeOf(request, request.query),
-      clock(),
-    )
+    const query = { ...rangeOf(request, request.query), now: clock() }
+    const { oldestPending, compared, ...figures } = await readers.page(readBy(request), 'overview', query)
     return {
       ...figures,
       buckets: figures.buckets.map(bucketOf),
@@ -47,14 +43,14 @@ export const figureRoutes: FastifyPluginAsyncTypebox = async (app) => {
   })
   app.get('/open', read({ querystring: OfMerchant }, OpenResponse), async (request) => {
     const merchantIds = merchantsOf(request, request.query.merchantId)
-    const { pending, toPay, failingEndpoints } = await readers.page(readBy(request), 'open', merchantIds)
+    const { pending, toPay, failingEndpoints } = await readers.page(readBy(request), 'open', { merchantIds })
     return { pending, toPay, failingEndpoints }
   })
   const statement = async (request: FastifyRequest<{ Querystring: Static<typeof StatementQuery> }>) => {
     const range = rangeOf(request, request.query)
     const timeZone = knownZone(request.query.timeZone ?? 'UTC')
-    const period = { ...range, timeZone, now: clock() }
-    return { range, timeZone, lines: await readers.page(readBy(request), 'statement', range.merchantIds, period) }
+    const query = { ...range, timeZone, now: clock() }
+    return { range, timeZone, lines: await readers.page(readBy(request), 'statement', query) }
   }
   app.get('/statement', read({ querystring: StatementQuery }, StatementResponse), async (request) => {
     return { items: (await statement(request)).lines.map(withTexts) }

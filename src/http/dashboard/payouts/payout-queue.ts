@@ -28,14 +28,12 @@ export async function payoutQueue(
   { merchantId, tab = 'all' }: Static<typeof PayoutQueueQuery>,
 ): Promise<Static<typeof PayoutQueueResponse>> {
   const { readers } = request.server.services
-  const none = { from: undefined, to: undefined, attention: undefined, method: undefined, text: undefined }
-  const amounts = { minAmountMinor: undefined, maxAmountMinor: undefined }
+  const merchantIds = merchantsOf(request, merchantId)
   const pages: Page<TransferDocument>[] = []
   // Sequentially, because a withdrawal that is sent to manual control in between is then found twice instead of missed.
   for (const status of ['Pending', 'ManualControl'] as const) {
-    const search = { ...none, ...amounts, kind: 'withdrawal', status, sort: 'oldest', cursor: undefined } as const
-    const wanted = { ...search, merchantIds: merchantsOf(request, merchantId), limit: limits.counted }
-    pages.push(await readers.page(readBy(request), 'transfers', wanted))
+    const query = { merchantIds, kind: 'withdrawal', status, sort: 'oldest', limit: limits.counted } as const
+    pages.push(await readers.page(readBy(request), 'transfers', query))
   }
   const queue = mergeQueue(pages)
   const rows = queue.items.map((document) => rowOf(request, document))

@@ -1,10 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { TSchema } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
-import type { TransferResult } from '../../../commands/transfer/transfer-requests.js'
+import type { FoundTransfer, TransferResult } from '../../../commands/transfer/transfer-requests.js'
 import { needsApproval } from '../../../domain/transfer/payout.js'
 import type { Transfer } from '../../../domain/transfer/transfer.js'
-import type { FoundTransfer } from '../../../queries/transfer-queries.js'
 import { accepted } from '../../refusals.js'
 import { checkedAmount, checkReceipt, checkTexts } from '../../settlement-checks.js'
 import {

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import type { FoundTransfer } from '../../../commands/transfer/transfer-requests.js'
 import { type Actor, isPossible, possibleActions } from '../../../domain/transfer/allowed-actions.js'
 import { activeClaim, needsApproval, validApproval } from '../../../domain/transfer/payout.js'
 import {
@@ -12,7 +13,6 @@ import {
 } from '../../../domain/transfer/transfer.js'
 import { isAllowed } from '../../../domain/user/permissions.js'
 import { UnreadableEventError } from '../../../event-store/event-codec.js'
-import type { FoundTransfer } from '../../../queries/transfer-queries.js'
 import type { TransferDocument } from '../../../read-models/documents.js'
 import { documentOf, transferOf } from '../../../read-models/transfer-document.js'
 import { storedTrackingId } from '../../query-parameters.js'

@@ -45,12 +45,8 @@ export const transferRoutes: FastifyPluginAsyncTypebox = async (app) => {
     ),
   )
   const sendCsv = async (request: Searching, reply: FastifyReply, name: string, reader: CsvReader) => {
-    const wanted = searchOf(request, request.query)
-    const catalogue = { currency, paymentMethods }
-    const pages = await searched(
-      readers.file(readBy(request), closeOf(reply), 'transfers', wanted, catalogue, reader),
-      parameterOf,
-    )
+    const query = { search: searchOf(request, request.query), currency, paymentMethods, reader }
+    const pages = await searched(readers.file(readBy(request), closeOf(reply), 'transfers', query), parameterOf)
     return sendPages(reply, name, 'csv', pages)
   }
   app.get('/transfers.csv', { ...withoutHead, ...read({ querystring: TransfersFileQuery }) }, (request, reply) =>
@@ -89,8 +85,9 @@ export const transferRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const merchants = seenMerchants(request).map(({ merchantId: id, settings: { name } }) => ({ id, name, also: id }))
     const people = isAllowed(request.viewer.role, 'users:read') ? userDirectory.all() : []
     const named = people.map((user) => ({ id: user.userId, name: user.name, also: users.shownEmailOf(user) }))
-    const known = { merchantIds: merchantsOf(request, undefined), merchants, users: named }
-    const found = await readers.page(readBy(request), 'search', known, request.query.text)
+    const { text } = request.query
+    const query = { text, merchantIds: merchantsOf(request, undefined), merchants, users: named }
+    const found = await readers.page(readBy(request), 'search', query)
     return {
       items: found.map(({ transfer, ...each }) => {
         if (!transfer) return { ...each, transfer: null }

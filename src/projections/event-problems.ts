@@ -2,10 +2,11 @@ import { streamKind, streamPrefixes } from '../domain/streams.js'
 import type { UnreadableEventError } from '../event-store/event-codec.js'
 import { type EventStore, logPages } from '../event-store/event-store.js'
 import { unreadableReason } from '../event-store/read-event.js'
-import { problemsProjection } from '../projections/problems-projection.js'
-import { isOfThisLog, readPointer, resumePosition } from '../projections/projection-pointer.js'
 import { collections, type PointerDocument, type ProblemDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
+import { problemsProjection } from './problems-projection.js'
+import { isOfThisLog, readPointer, resumePosition } from './projection-pointer.js'
+import { projectionStatus } from './projection-status.js'
 
 export type OpenProblem = Pick<ProblemDocument, 'stream' | 'revision' | 'reason'>
 
@@ -30,6 +31,25 @@ export async function openProblems(readModels: ReadModels, known: readonly Unrea
   for (const { stream, revision, reason } of [...stoppedAt, ...known, ...(found as ProblemDocument[])])
     problems.set(placeOf({ stream, revision }), { stream, revision, reason: withoutPlace(reason, stream, revision) })
   return [...problems.values()].sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
+}
+
+/** Returns the problems that no operator has skipped, with the projections that are stopped at each. */
+export async function unskippedProblems(
+  stores: { readonly store: EventStore; readonly readModels: ReadModels },
+  known: readonly UnreadableEventError[],
+) {
+  const found = await openProblems(stores.readModels, known)
+  const status = await projectionStatus(stores)
+  const open = []
+  for (const problem of found) if (await isStillOpen(stores.store, problem)) open.push(problem)
+  return open.map(({ stream, revision, reason }) => ({
+    stream,
+    revision,
+    reason,
+    stopped: status
+      .filter(({ failure }) => failure?.stream === stream && failure.revision === revision)
+      .map(({ name }) => name),
+  }))
 }
 
 /** Returns the problems as sentences. The events that are not listed are counted by kind, so that every kind with a problem is named. */
