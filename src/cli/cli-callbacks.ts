@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { violate } from '../domain/rules.js'
+import { violate } from '../domain/decider.js'
 import { statusCodes } from '../domain/transfer/status.js'
 import { storedUuid, storedUuidPrefix } from '../kernel/uuid.js'
 import type { ListedCallback } from '../queries/callback-queries.js'

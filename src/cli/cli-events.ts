@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 import type { Command } from 'commander'
-import { violate } from '../domain/rules.js'
+import { violate } from '../domain/decider.js'
 import type { CopyProgress } from '../operations/copy/copy-log.js'
 import type { CommandStores } from './cli-stores.js'
 import { accepted, defineBareCommand, defineCommand, defineStandaloneCommand, print } from './command.js'

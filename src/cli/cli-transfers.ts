@@ -5,9 +5,9 @@ import {
   type TransferAction,
   type TransferResult,
 } from '../commands/transfer/transfer-requests.js'
+import { violate } from '../domain/decider.js'
 import { formatTwoDecimals, toJsonNumber } from '../domain/money.js'
 import { refusalText } from '../domain/refusal-texts.js'
-import { violate } from '../domain/rules.js'
 import { type Status, statusCodes } from '../domain/transfer/status.js'
 import type { Transfer } from '../domain/transfer/transfer.js'
 import type { TransferEvent } from '../domain/transfer/transfer-events.js'

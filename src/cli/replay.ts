@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { violate } from '../domain/rules.js'
+import { violate } from '../domain/decider.js'
 import { Refused, refusedBy } from './failures.js'
 import { type Access, MerchantApi } from './merchant-api.js'
 

@@ -46,3 +46,7 @@ export interface Folded<State, Event> {
 export interface Decider<State, Command, Event, Rule extends string = RuleName> extends Folded<State, Event> {
   decide(command: Command, state: State): Decision<Event, Rule>
 }
+
+export function violate<Rule extends RuleName>(rule: Rule, ...[values]: ValueArguments<Rule>): Violation<Rule> {
+  return { rule, values: values ?? {} }
+}

@@ -1,5 +1,6 @@
 import { typedEmail } from '../kernel/typed-text.js'
-import { type Violation, violate } from './rules.js'
+import { violate } from './decider.js'
+import type { Violation } from './rules.js'
 
 /** The form that browsers accept, with the limits of RFC 5321. It is ASCII only, because other characters are invisible or look alike. */
 const label = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?'

@@ -22,7 +22,3 @@ export type Violation<Rule extends string = RuleName> = { readonly rule: Rule; r
 export interface FieldViolation extends Violation {
   readonly field: string
 }
-
-export function violate<Rule extends RuleName>(rule: Rule, ...[values]: ValueArguments<Rule>): Violation<Rule> {
-  return { rule, values: values ?? {} }
-}

@@ -1,6 +1,7 @@
 import { plainAccountNumber } from '../kernel/account-number.js'
 import { countryOutsideSepa, isCountry, isQrIban, parseIban } from '../kernel/iban.js'
-import { type Violation, violate } from './rules.js'
+import { violate } from './decider.js'
+import type { Violation } from './rules.js'
 import { isBic, type SepaDebtor } from './sepa-file.js'
 import { sepaName, sepaText } from './sepa-text.js'
 

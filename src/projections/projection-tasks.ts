@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { type Violation, violate } from '../domain/rules.js'
+import { violate } from '../domain/decider.js'
+import type { Violation } from '../domain/rules.js'
 import type { Clock } from '../kernel/time.js'
 import {
   collections,

@@ -15,7 +15,7 @@ import { DamagedDocumentError, type EventProjection, foldedDocuments, type Proje
 /** The current state of every transfer. */
 export const transfersProjection: EventProjection = {
   name: 'transfers',
-  version: 9,
+  version: 10,
   streamPrefixes: [streamPrefix.transfer],
   collection: collections.transfers,
   indexes: indexes.transfers,

@@ -1,4 +1,5 @@
-import { type Violation, violate } from '../domain/rules.js'
+import { violate } from '../domain/decider.js'
+import type { Violation } from '../domain/rules.js'
 import type { Status } from '../domain/transfer/status.js'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { plainAccountNumber } from '../kernel/account-number.js'

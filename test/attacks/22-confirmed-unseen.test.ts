@@ -154,13 +154,13 @@ t.test('a reason for a second bank file covers no file that its operator has not
   const fileShown = async () => (await operator.get(`/transfers/${trackingId}`)).json().bankFile.messageId as string
   t.equal((await produce()).statusCode, 200)
   const first = await fileShown()
-  const again = { reason: 'the bank lost the first file', files: [first] }
-  t.equal((await produce({ again })).statusCode, 200)
+  const repeat = { reason: 'the bank lost the first file', files: [first] }
+  t.equal((await produce({ repeat })).statusCode, 200)
   const second = await fileShown()
-  t.match((await produce({ again })).json().error.validationErrors, [
+  t.match((await produce({ repeat })).json().error.validationErrors, [
     { rule: 'in-bank-file', values: { file: second } },
   ])
   const files = (await transfers.history(trackingId)).filter(({ event }) => event.type === 'WithdrawalAddedToBankFile')
   t.equal(files.length, 2, 'a request that is sent twice makes no third file')
-  t.equal((await produce({ again: 'the bank lost the first file' })).statusCode, 400)
+  t.equal((await produce({ repeat: 'the bank lost the first file' })).statusCode, 400)
 })

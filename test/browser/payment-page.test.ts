@@ -39,7 +39,7 @@ else {
     const messages: string[] = []
     for (const email of [unknown, customer.email]) {
       await signInToWallet(page, { email, password: '000000' })
-      await until(page, "document.querySelector('form:has(#password:focus) .problem')?.textContent")
+      await until(page, "document.querySelector('form:has(#password:focus) .failure')?.textContent")
       messages.push(await page.getByRole('alert').innerText())
     }
     t.match(messages[0], /is wrong/)

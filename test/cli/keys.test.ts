@@ -138,7 +138,7 @@ t.test('after a rotation the old key can be removed, and every secret still open
   await service.end('SIGTERM')
   t.match(await json('wallets', 'show', String(accountNumber)), { email: 'eve@example.com', phone: '+905551234567' })
   const again = ['--email', 'eve@example.com', '--password', '482915', '--phone', '+905551234567']
-  t.match(await run('wallets', 'open', ...again), { status: 1, stderr: /email is already in use/ })
+  t.match(await run('wallets', 'open', ...again), { status: 1, stderr: /email address is already in use/ })
 })
 
 t.test(

@@ -55,7 +55,7 @@ t.test('an email has one account in any case, even if two are opened concurrentl
     ),
   )
   t.same(results.map(({ status }) => status).sort(), [0, 1, 1])
-  for (const { status, stderr } of results) if (status === 1) t.match(stderr, /email is already in use/)
+  for (const { status, stderr } of results) if (status === 1) t.match(stderr, /email address is already in use/)
 })
 
 t.test('reads the password from stdin and prints it nowhere', async (t) => {

@@ -134,7 +134,7 @@ const moneyCommand: fc.Arbitrary<TransferCommand> = fc.oneof(
 )
 
 t.test('received = booked + returned + resolved + unsettled money after any sequence', async (t) => {
-  const seen = { booked: 0, returned: 0, resolved: 0, unsettled: 0, vouched: 0 }
+  const seen = { booked: 0, returned: 0, resolved: 0, unsettled: 0, assumed: 0 }
   fc.assert(
     fc.property(fc.array(moneyCommand, { maxLength: 25, size: 'max' }), (rest) => {
       let before = noFunds
@@ -148,7 +148,7 @@ t.test('received = booked + returned + resolved + unsettled money after any sequ
           const returned = returnedMinor(funds)
           const unsettled = unsettledMinor(state)
           equal(funds.receivedMinor, booked + returned + funds.resolvedMinor + unsettled)
-          const parts = { booked, returned, resolved: funds.resolvedMinor, unsettled, vouched: funds.assumedMinor }
+          const parts = { booked, returned, resolved: funds.resolvedMinor, unsettled, assumed: funds.assumedMinor }
           for (const [name, part] of Object.entries(parts) as [keyof typeof seen, bigint][]) {
             if (part < 0n) throw new Error(`${name} is ${part}`)
             if (part > 0n) seen[name]++

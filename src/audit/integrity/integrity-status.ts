@@ -32,8 +32,8 @@ export interface Round extends Pick<VerificationStatus, 'startedAt' | 'verified'
   readonly isDone: boolean
 }
 
-const statusId = 'status'
-const roundId = 'round'
+const statusId = 'tree-status'
+const roundId = 'verification'
 const requestId = 'requested'
 const checkpointId = 'checkpoint'
 

@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js'
-import { type Violation, violate } from '../../domain/rules.js'
+import { violate } from '../../domain/decider.js'
+import type { Violation } from '../../domain/rules.js'
 
 const maxKnownAddresses = 10_000
 /** IPv4 in four decimal parts, or IPv6 in hexadecimal groups whose last two can be such four parts. A range has a prefix length. */

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import ipaddr from 'ipaddr.js'
+import { violate } from '../../domain/decider.js'
 import { type EndpointWarning, schemeProblem } from '../../domain/merchant/merchant-settings.js'
-import { type Violation, violate } from '../../domain/rules.js'
+import type { Violation } from '../../domain/rules.js'
 import { AddressIndex } from './addresses.js'
 import { isInSandbox, type MerchantDirectory } from './merchant-directory.js'
 

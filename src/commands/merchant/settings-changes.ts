@@ -1,3 +1,4 @@
+import { violate } from '../../domain/decider.js'
 import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import {
   amountSettings,
@@ -7,7 +8,7 @@ import {
 } from '../../domain/merchant/merchant-settings.js'
 import { type Currency, isPayable } from '../../domain/money.js'
 import type { PaymentMethod } from '../../domain/payment-method.js'
-import { type FieldViolation, violate } from '../../domain/rules.js'
+import type { FieldViolation } from '../../domain/rules.js'
 import type { CommandContext } from '../handle-command.js'
 import { rangeProblem } from './addresses.js'
 import type { CallbackNetworks } from './callback-networks.js'

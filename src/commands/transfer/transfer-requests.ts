@@ -1,7 +1,7 @@
 import type { BankFileProblem } from '../../domain/bank-file.js'
-import type { Refused } from '../../domain/decider.js'
+import { type Refused, violate } from '../../domain/decider.js'
 import { type Currency, isPayable } from '../../domain/money.js'
-import { type Violation, violate } from '../../domain/rules.js'
+import type { Violation } from '../../domain/rules.js'
 import type { Debtor } from '../../domain/sepa-debtor.js'
 import type { Transfer } from '../../domain/transfer/transfer.js'
 import type {

@@ -1,7 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto'
-import { type Refused, refuse, refuseField } from '../../domain/decider.js'
+import { type Refused, refuse, refuseField, violate } from '../../domain/decider.js'
 import { normalEmail, passwordProblem } from '../../domain/password-rules.js'
-import { type Violation, violate } from '../../domain/rules.js'
+import type { Violation } from '../../domain/rules.js'
 import { streamPrefix, userEmailStream, userStream } from '../../domain/streams.js'
 import {
   isActive,

@@ -1,6 +1,7 @@
 import { isVisible } from '../../kernel/text.js'
+import { violate } from '../decider.js'
 import { isManual, type PaymentMethod } from '../payment-method.js'
-import { type FieldViolation, type Violation, violate } from '../rules.js'
+import type { FieldViolation, Violation } from '../rules.js'
 import type { MerchantSettings, PaymentInstructions, RequireSignature } from './merchant-events.js'
 
 // The bounds and defaults of a merchant's settings, and the rules for new values. Every caller that accepts settings checks them here.

@@ -1,6 +1,5 @@
-import { accept, type Decider, type Decision, refuse, refuseField } from '../decider.js'
+import { accept, type Decider, type Decision, refuse, refuseField, violate } from '../decider.js'
 import type { DataOf } from '../event.js'
-import { violate } from '../rules.js'
 import { type ApiKey, apiKeyId, isApiKeyValid, mainKey, mainKeyName, maxApiKeys, rotateMainKey } from './api-key.js'
 import type { MerchantEvent, MerchantSettings, SealedSecret } from './merchant-events.js'
 

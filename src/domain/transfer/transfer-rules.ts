@@ -1,4 +1,4 @@
-/** The rules of transfers, and of withdrawals that are to be paid. */
+/** The rules of transfers and payouts. */
 export const transferRules = {
   // Transfers
   'unknown-transfer': 'Transfer not found.',

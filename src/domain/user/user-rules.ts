@@ -1,4 +1,4 @@
-/** The rules of users, and of what they may do. */
+/** The rules of users and their permissions. */
 export const userRules = {
   'unknown-user': 'User not found.',
   'user-exists': 'This user already exists.',

@@ -1,8 +1,16 @@
 import { Type } from '../../kernel/typebox.js'
-import { accept, type Decider, type Decision, type Folded, type Refused, refuse, refuseField } from '../decider.js'
+import {
+  accept,
+  type Decider,
+  type Decision,
+  type Folded,
+  type Refused,
+  refuse,
+  refuseField,
+  violate,
+} from '../decider.js'
 import { Data, type DataOf, type EventsOf, Nullable, OneOf } from '../event.js'
 import { Actor, Count, Id, Index, PasswordHash, Sealed, Text, Time } from '../fields.js'
-import { violate } from '../rules.js'
 import { isMerchantRole, roles } from './permissions.js'
 
 const user = { userId: Id, at: Time }

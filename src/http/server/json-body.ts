@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
 import fp from 'fastify-plugin'
-import { type Violation, violate } from '../../domain/rules.js'
+import { violate } from '../../domain/decider.js'
+import type { Violation } from '../../domain/rules.js'
 import { RequestError } from '../refusals.js'
 import { fieldPath, shownKey } from './field-paths.js'
 

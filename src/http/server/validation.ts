@@ -6,7 +6,8 @@ import type {
   FastifySchemaValidationError,
   FastifySerializerCompiler,
 } from 'fastify'
-import { type FieldViolation, type Violation, violate } from '../../domain/rules.js'
+import { violate } from '../../domain/decider.js'
+import type { FieldViolation, Violation } from '../../domain/rules.js'
 import { typedAs, typedForms } from '../../kernel/typed-text.js'
 import { shownKey, withFieldPaths } from './field-paths.js'
 

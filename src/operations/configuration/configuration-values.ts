@@ -1,11 +1,11 @@
 import { resolve } from 'node:path'
 import type { CopyTarget } from '../../audit/integrity/checkpoint-publisher.js'
 import { areRangesTooWide, rangeProblem } from '../../commands/merchant/addresses.js'
+import { violate } from '../../domain/decider.js'
 import { type Currency, currencyOf, parseAmount } from '../../domain/money.js'
 import { normalEmail } from '../../domain/password-rules.js'
 import type { PaymentMethod } from '../../domain/payment-method.js'
 import { refusalText } from '../../domain/refusal-texts.js'
-import { violate } from '../../domain/rules.js'
 import { isVisible } from '../../kernel/text.js'
 import { Type, Value } from '../../kernel/typebox.js'
 

@@ -34,7 +34,7 @@ export async function passThroughLog(store: EventStore, build: Build): Promise<v
   if (!pass || pass.pages > maxPagesToRepeat) {
     pass = { joined: new Set(), pages: 0 }
     passes.set(store, pass)
-    void sleep(gatherMs, pass).then((started) => travel(store, started))
+    void sleep(gatherMs, pass).then((started) => runPass(store, started))
   }
   const { joined } = pass
   await new Promise<void>((resolve, reject) => joined.add({ build, resolve, reject }))
@@ -46,7 +46,7 @@ export async function catchUp(store: EventStore, build: Build): Promise<void> {
     await setImmediate()
 }
 
-async function travel(store: EventStore, pass: Pass): Promise<void> {
+async function runPass(store: EventStore, pass: Pass): Promise<void> {
   while (pass.joined.size > 0) {
     // Neither the lease nor other work of this thread waits for the end of the log.
     await setImmediate()

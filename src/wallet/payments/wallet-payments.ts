@@ -124,8 +124,8 @@ export class WalletPayments {
     const { trackingId, merchantId, email, password, deviceCookie } = request
     const found = await this.#payable(request)
     if (!('transfer' in found)) return found
-    const tested = await this.#logInTestCustomer(found.transfer, email, password)
-    const unprepared = tested ? undefined : wallet.unpreparedReason?.()
+    const testLogin = await this.#logInTestCustomer(found.transfer, email, password)
+    const unprepared = testLogin ? undefined : wallet.unpreparedReason?.()
     if (unprepared !== undefined) {
       // The attempt is not counted, because the customer cannot change this.
       this.deps.onUnavailable(unprepared, found.transfer)
@@ -136,7 +136,7 @@ export class WalletPayments {
     const attempt = { email, merchantId, trackingId, customer: this.#deviceOf(found.transfer), deviceCookie }
     return this.#reachingWallet(async () => {
       const result =
-        tested ?? (await this.deps.logIn(attempt, () => this.#logInTo(merchantId, email, password), context))
+        testLogin ?? (await this.deps.logIn(attempt, () => this.#logInTo(merchantId, email, password), context))
       if (result.outcome === 'locked') return walletFailure('login-throttled', result)
       if (result.outcome !== 'accepted') return walletFailure('bad-login')
       const accountNumber = result.value

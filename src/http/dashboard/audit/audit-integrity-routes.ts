@@ -7,7 +7,7 @@ import {
   requestVerification,
 } from '../../../audit/integrity/integrity-status.js'
 import { IntegrityCommands } from '../../../commands/integrity/integrity-commands.js'
-import { violate } from '../../../domain/rules.js'
+import { violate } from '../../../domain/decider.js'
 import { isVisible } from '../../../kernel/text.js'
 import { storedTrackingId } from '../../query-parameters.js'
 import { accepted, invalid, RequestError } from '../../refusals.js'

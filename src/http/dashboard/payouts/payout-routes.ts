@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import type { FoundTransfer, TransferResult } from '../../../commands/transfer/transfer-requests.js'
-import { violate } from '../../../domain/rules.js'
+import { violate } from '../../../domain/decider.js'
 import type { Transfer } from '../../../domain/transfer/transfer.js'
 import { knownZone, storedTrackingId } from '../../query-parameters.js'
 import { type InvalidField, invalidFields, RequestError, refusals, withNames } from '../../refusals.js'
@@ -134,11 +134,11 @@ const bankFileFields = {
 /** @throws RequestError that names every problem of the batch */
 async function fileFor(
   request: FastifyRequest,
-  { trackingIds, manualControl, ...asked }: Static<typeof BankFileRequest>,
+  { trackingIds, manualControl, ...batch }: Static<typeof BankFileRequest>,
 ) {
   const { currency, transfers } = request.server.services
   if (await transfers.arePayoutsStopped()) throw new RequestError('payouts-stopped')
-  checkText('repeat.reason', asked.repeat?.reason)
+  checkText('repeat.reason', batch.repeat?.reason)
   // An upper-case id is the same id and would otherwise be paid twice.
   const distinct = [...new Set(trackingIds.map(storedTrackingId))]
   const found = await Promise.all(distinct.map((trackingId) => seenTransfer(request, trackingId)))
@@ -149,8 +149,8 @@ async function fileFor(
     return [{ field: `trackingIds[${index}]`, subject: referenceId, ...violate('in-manual-control') }]
   })
   if (excluded.length > 0) throw invalidFields(excluded)
-  const timeZone = knownZone(asked.timeZone)
-  const wanted = { ...asked, timeZone, trackingIds: distinct, underClaim: true }
+  const timeZone = knownZone(batch.timeZone)
+  const wanted = { ...batch, timeZone, trackingIds: distinct, underClaim: true }
   const file = await transfers.produceBankFile(wanted, currency, userContext(request))
   if (file.accepted) return file
   const fields = file.problems.map((problem): InvalidField => {

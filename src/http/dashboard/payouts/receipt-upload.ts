@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyError } from 'fastify'
-import { violate } from '../../../domain/rules.js'
+import { violate } from '../../../domain/decider.js'
 import { type ReceiptType, storeReceipt } from '../../../read-models/receipts.js'
 import { receiptName } from '../../../security/receipt-names.js'
 import { TokenBuckets } from '../../../security/token-buckets.js'

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { violate } from '../../../domain/rules.js'
+import { violate } from '../../../domain/decider.js'
 import { eraseCustomer } from '../../../privacy/customer-erasure.js'
 import { exportCustomer } from '../../../privacy/customer-export.js'
 import { PrivacyStatusCount } from '../../../privacy/privacy-status.js'
