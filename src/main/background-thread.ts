@@ -106,17 +106,17 @@ export function startBackgroundThread({ role, data, logger, onGivenUp }: Backgro
 }
 
 async function requestMetrics(worker: Worker): Promise<CollectedMetrics> {
-  const answered = new AbortController()
-  const answer = new Promise<CollectedMetrics>((resolve) => {
+  const received = new AbortController()
+  const response = new Promise<CollectedMetrics>((resolve) => {
     const onMessage = (message: FromBackground) => {
       if (message.kind === 'metrics') resolve(message.metrics)
     }
     worker.on('message', onMessage)
-    answered.signal.addEventListener('abort', () => worker.off('message', onMessage))
+    received.signal.addEventListener('abort', () => worker.off('message', onMessage))
   })
   worker.postMessage({ kind: 'metrics' } satisfies ToBackground)
-  const late = sleep(metricsWithinMs, [], { signal: answered.signal }).catch(() => [])
-  const metrics = await Promise.race([answer, late])
-  answered.abort()
+  const late = sleep(metricsWithinMs, [], { signal: received.signal }).catch(() => [])
+  const metrics = await Promise.race([response, late])
+  received.abort()
   return metrics
 }

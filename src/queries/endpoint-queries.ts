@@ -35,8 +35,8 @@ export async function endpointHealth({ callbacks, readModels }: Sources, merchan
     readModels.collection(collections.callbacks).countDocuments({ merchantId, status }, { limit: maxCounted })
   const failing = failingSinceOf({ callbacks, readModels }, merchantId)
   const [{ failingSince, seen }, waiting, parked] = await Promise.all([failing, count('waiting'), count('parked')])
-  const answers = failingSince !== null ? 'failing' : 'healthy'
-  const state: 'healthy' | 'failing' | 'disabled' = reason !== null ? 'disabled' : answers
+  const health = failingSince !== null ? 'failing' : 'healthy'
+  const state: 'healthy' | 'failing' | 'disabled' = reason !== null ? 'disabled' : health
   const { attempts = [] } = seen ?? {}
   const last = attempts.findLast(({ failure, body }) => failure === null || body !== undefined)
   const lastBody = last?.body ?? null

@@ -16,7 +16,7 @@ export type ToReader = { readonly id: number } & (
 )
 
 export type FromReader = { readonly id: number } & (
-  | { readonly kind: 'answer'; readonly value: unknown; readonly rows: number }
+  | { readonly kind: 'response'; readonly value: unknown; readonly rows: number }
   /** A page of a file as text in UTF-8, or `null` at its end. */
   | { readonly kind: 'page'; readonly bytes: Uint8Array | null }
   | { readonly kind: 'failed'; readonly error: SentError }

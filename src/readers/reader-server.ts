@@ -48,7 +48,7 @@ export function serveReads(port: MessagePort, sources: ReaderSources): void {
     await sources.merchants.catchUp()
     const look = watchedSources(sources, read.stopping.signal)
     const started = queries[kind]![message.name]!(look.sources, message.query as never)
-    if (kind !== 'files') return end({ id, kind: 'answer', value: await started, rows: look.rows() })
+    if (kind !== 'files') return end({ id, kind: 'response', value: await started, rows: look.rows() })
     read.lines = started as AsyncGenerator<string>
     return sendPage(id, read.lines)
   }

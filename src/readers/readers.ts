@@ -71,7 +71,7 @@ export class Readers {
     const waitSeconds = this.#rows.take(by.key, by.rows.perSecond, by.rows.burst)
     if (waitSeconds > 0) throw new TooManyReadsError(waitSeconds)
     return this.#pages.run(by.key, async () => {
-      const { value, rows } = await this.#answer('pages', name, query)
+      const { value, rows } = await this.#response('pages', name, query)
       this.#rows.spend(by.key, rows)
       return value as Awaited<ReturnType<Pages[Name]>>
     })
@@ -80,7 +80,7 @@ export class Readers {
   /** @throws as {@link page} does */
   async walk<Name extends keyof Walks>(by: ReadBy, signal: AbortSignal, name: Name, query: QueryOf<Walks[Name]>) {
     await this.#admit(by, signal)
-    const { value } = await this.#answer('walks', name, query, signal)
+    const { value } = await this.#response('walks', name, query, signal)
     return value as Awaited<ReturnType<Walks[Name]>>
   }
 
@@ -110,10 +110,10 @@ export class Readers {
     }
   }
 
-  async #answer(kind: 'pages' | 'walks', name: string, query: unknown, signal?: AbortSignal) {
-    const answer = await this.#send({ id: ++this.#lastId, kind, name, query }, signal)
-    if (answer.kind !== 'answer') throw new Error(`a reader answered ${kind} with ${answer.kind}`)
-    return answer
+  async #response(kind: 'pages' | 'walks', name: string, query: unknown, signal?: AbortSignal) {
+    const response = await this.#send({ id: ++this.#lastId, kind, name, query }, signal)
+    if (response.kind !== 'response') throw new Error(`a reader responded to ${kind} with ${response.kind}`)
+    return response
   }
 
   #send(message: ToReader, signal?: AbortSignal): Promise<FromReader> {

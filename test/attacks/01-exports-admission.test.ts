@@ -38,8 +38,8 @@ t.test('of 100 exports of one person at once, two are open and 98 are rejected',
     t.equal(open.length, 2, path)
     for (const id of open) {
       const measured = { first: undefined, last: undefined, files: [] }
-      if (path.includes('manifest')) held.answer({ id, kind: 'answer', value: measured, rows: 0 })
-      else held.answer({ id, kind: 'page', bytes: null })
+      if (path.includes('manifest')) held.respond({ id, kind: 'response', value: measured, rows: 0 })
+      else held.respond({ id, kind: 'page', bytes: null })
     }
     await until(() => responses.length === 100)
     t.match(responses.slice(98), [{ statusCode: 200 }, { statusCode: 200 }])
@@ -66,11 +66,11 @@ t.test('six exports of all persons together are open, and the end of one admits 
   const late = await signInAs(service, 'auditor')
   t.equal((await requestAs(late, '/transfers.csv')).statusCode, 429)
   const ids = held.reads().slice(before)
-  held.answer({ id: ids[0]!, kind: 'page', bytes: null })
+  held.respond({ id: ids[0]!, kind: 'page', bytes: null })
   await open[0]
   const admitted = requestAs(late, '/transfers.csv')
   await until(() => held.reads().length === before + 7)
-  for (const id of held.reads().slice(before + 1)) held.answer({ id, kind: 'page', bytes: null })
+  for (const id of held.reads().slice(before + 1)) held.respond({ id, kind: 'page', bytes: null })
   t.equal((await admitted).statusCode, 200)
   for (const { statusCode } of await Promise.all(open)) t.equal(statusCode, 200)
 })

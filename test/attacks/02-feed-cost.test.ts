@@ -46,7 +46,7 @@ t.test('a merchant whose reads looked at too many rows waits, and another one do
     const page = held.readers.page({ key, rows }, 'feed', { merchantId: key, limit: 100 })
     // A rejected read reaches no store.
     await Promise.race([until(() => held.reads().length > requested), page])
-    held.answer({ id: held.reads().at(-1)!, kind: 'answer', value: undefined, rows: looked })
+    held.respond({ id: held.reads().at(-1)!, kind: 'response', value: undefined, rows: looked })
     return page
   }
   await read('busy', 15_000)
@@ -76,7 +76,7 @@ t.test(
         if ('name' in message) keyOf.set(message.id, (message.query as { readonly merchantId: string }).merchantId)
       const id = held.reads()[n]!
       order.push(keyOf.get(id)!)
-      held.answer({ id, kind: 'answer', value: null, rows: 0 })
+      held.respond({ id, kind: 'response', value: null, rows: 0 })
     }
     t.same(order.slice(0, 7), ['flood', 'flood', 'a', 'b', 'c', 'd', 'flood'].slice(0, 6).concat(order[6]!))
     t.ok(order.slice(0, 8).includes('e'), 'the last of the others is among the first eight')

@@ -67,7 +67,7 @@ t.test('an export breaks off when its reader’s session ends, and so does not l
   const opening = open(t, cookie, '/transfers.csv')
   await until(() => held.reads().length > 0 && fileRequests().pages() === 1)
   const { id, pages } = fileRequests()
-  held.answer({ id, kind: 'page', bytes: line })
+  held.respond({ id, kind: 'page', bytes: line })
   const response = await opening
   let text = ''
   response.on('data', (chunk) => (text += chunk))
@@ -76,7 +76,7 @@ t.test('an export breaks off when its reader’s session ends, and so does not l
   const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
   t.match(await service.users.execute(userId, { type: 'EndSessions' }, context), { accepted: true })
   await service.userDirectory.catchUp()
-  held.answer({ id, kind: 'page', bytes: line })
+  held.respond({ id, kind: 'page', bytes: line })
   t.match(await broken, { code: 'ECONNRESET' })
   t.equal(text, 'line\r\n', 'nothing is sent after the end of the session')
   t.equal(response.complete, false)
@@ -94,7 +94,7 @@ t.test('a stalled reader holds a few pages, and is disconnected', async (t) => {
   const page = new Uint8Array(1024 * 1024)
   let answered = 0
   const answerAll = () => {
-    for (; answered < pages(); answered++) held.answer({ id, kind: 'page', bytes: page })
+    for (; answered < pages(); answered++) held.respond({ id, kind: 'page', bytes: page })
   }
   answerAll()
   const response = await opening

@@ -13,7 +13,7 @@ export function heldReader(monotonicMs: () => number = () => 0) {
     received,
     /** Returns the ids of the reads that have been requested, in order. */
     reads: () => received.flatMap((message) => ('name' in message ? [message.id] : [])),
-    answer: (message: FromReader) => port2.postMessage(message),
+    respond: (message: FromReader) => port2.postMessage(message),
     close: () => readers.close(),
   }
 }

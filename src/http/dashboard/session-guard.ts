@@ -79,12 +79,12 @@ class Viewers {
       config: { permission, recent: needs.recent },
     }
     function route<Parts extends FastifySchema>(parts?: Parts): typeof options & { schema: Parts }
-    function route<Parts extends FastifySchema, Answer extends TSchema>(
+    function route<Parts extends FastifySchema, Result extends TSchema>(
       parts: Parts,
-      answer: Answer,
-    ): typeof options & { schema: Parts & { response: { 200: Answer } } }
-    function route(parts: FastifySchema = {}, answer?: TSchema) {
-      return { ...options, schema: { ...parts, ...(answer && { response: { 200: answer } }) } }
+      response: Result,
+    ): typeof options & { schema: Parts & { response: { 200: Result } } }
+    function route(parts: FastifySchema = {}, response?: TSchema) {
+      return { ...options, schema: { ...parts, ...(response && { response: { 200: response } }) } }
     }
     return route
   }

@@ -87,10 +87,10 @@ async function readinessDetails({ details }: HttpServices): Promise<string[]> {
   return (await Promise.all(found)).flat()
 }
 
-async function inTime<Result>(answer: Promise<Result>): Promise<Result> {
+async function inTime<Result>(response: Promise<Result>): Promise<Result> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error('too late')), readinessTimeoutMs)
   })
-  return Promise.race([answer, late]).finally(() => clearTimeout(timer))
+  return Promise.race([response, late]).finally(() => clearTimeout(timer))
 }

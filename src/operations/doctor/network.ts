@@ -113,9 +113,9 @@ function certificateOf(to: { host: string; port: number; servername?: string }):
   return new Promise((resolve) => {
     const name = to.servername ?? to.host
     const socket = connect({ ...to, ...(isIP(name) === 0 && { servername: name }), timeout: timeoutMs })
-    const end = (answer: number | string) => {
+    const end = (response: number | string) => {
       socket.destroy()
-      resolve(answer)
+      resolve(response)
     }
     socket.once('secureConnect', () => end(Date.parse(socket.getPeerCertificate().valid_to)))
     socket.once('timeout', () => end('timeout'))

@@ -46,18 +46,18 @@ export const CollectionResponse = TypeCompiler.Compile(
 /** Creates a wallet that calls a core over HTTP (docs/reference/wallet-core.openapi.yaml). No request is retried automatically. */
 export function createHttpWallet(core: WalletCore): Wallet {
   const send = limited(core)
-  const get = <Schema extends TSchema>(path: string, answer: TypeCheck<Schema>) =>
-    harmless(send(answer, { method: 'GET', url: path }))
-  const post = <Schema extends TSchema>(path: string, body: object, answer: TypeCheck<Schema>) =>
-    harmless(send(answer, { method: 'POST', url: path, body }))
+  const get = <Schema extends TSchema>(path: string, response: TypeCheck<Schema>) =>
+    harmless(send(response, { method: 'GET', url: path }))
+  const post = <Schema extends TSchema>(path: string, body: object, response: TypeCheck<Schema>) =>
+    harmless(send(response, { method: 'POST', url: path, body }))
   const moneyOf = (amountMinor: bigint) => ({ amountMinor: Number(amountMinor), currency: core.currency.code })
   return {
     logIn: async (email, password) => {
       // Attempts are counted by this form. The core receives no other one, which would allow uncounted guesses.
       const normal = normalEmail(email)
       if (normal === undefined) return { outcome: 'refused' }
-      const answer = await post('/logins', { email: normal, password }, LogInResponse)
-      return answer.outcome === 'refused' ? answer : { ...answer, sandbox: answer.sandbox ?? false }
+      const response = await post('/logins', { email: normal, password }, LogInResponse)
+      return response.outcome === 'refused' ? response : { ...response, sandbox: response.sandbox ?? false }
     },
     sendCode: async ({ id: challengeId, accountNumber }, { merchantName, amountMinor }) => {
       await post('/codes', { challengeId, accountNumber, merchantName, ...moneyOf(amountMinor) }, DoneResponse)
@@ -78,13 +78,13 @@ export function createHttpWallet(core: WalletCore): Wallet {
       // The field is omitted otherwise, so that a core without sandbox accounts does not have to support it.
       const body = sandbox ? { ...money, sandbox } : money
       const headers = { 'idempotency-key': trackingId }
-      const answer = await send(CollectResponse, { method: 'POST', url: '/collections', body, headers })
-      return answer.outcome === 'collected' ? collected(answer) : { outcome: 'refused', reason: answer.reason }
+      const response = await send(CollectResponse, { method: 'POST', url: '/collections', body, headers })
+      return response.outcome === 'collected' ? collected(response) : { outcome: 'refused', reason: response.reason }
     },
     collectionOf: async ({ trackingId, accountNumber }) => {
       const path = `/collections/${encodeURIComponent(trackingId)}?accountNumber=${accountNumber}`
-      const answer = await get(path, CollectionResponse)
-      return answer.outcome === 'collected' ? collected(answer) : undefined
+      const response = await get(path, CollectionResponse)
+      return response.outcome === 'collected' ? collected(response) : undefined
     },
   }
 }
@@ -94,12 +94,12 @@ function limited({ url, token, timeoutMs }: WalletCore) {
   const tooMany = (key: string) => new WalletUnavailableError(`${maxRequests} requests to ${key} are in progress`)
   const limit = new KeyedLimit({ concurrency: maxRequests, maxWaiting: 0 }, tooMany)
   return <Schema extends TSchema>(
-    answer: TypeCheck<Schema>,
+    response: TypeCheck<Schema>,
     call: Omit<ExchangeRequest, 'token' | 'timeoutMs'>,
   ): Promise<Static<Schema>> =>
     limit.run('the wallet core', async () => {
       try {
-        return read(await exchange({ ...call, url: `${url}${call.url}`, token, timeoutMs }), answer)
+        return read(await exchange({ ...call, url: `${url}${call.url}`, token, timeoutMs }), response)
       } catch (error) {
         if (!(error instanceof ExchangeFailedError)) throw error
         const message = `the wallet core did not respond: ${error.message}`
@@ -111,8 +111,8 @@ function limited({ url, token, timeoutMs }: WalletCore) {
 function read<Schema extends TSchema>({ status, text }: ExchangeResponse, form: TypeCheck<Schema>): Static<Schema> {
   if (nothingDone.has(status)) throw new WalletUnavailableError(`the wallet core responded with status ${status}`)
   if (status !== 200) throw new WalletOutcomeUnknownError(`the wallet core responded with status ${status}`)
-  const answer = readResponse(text, form)
-  if (answer !== undefined) return answer
+  const response = readResponse(text, form)
+  if (response !== undefined) return response
   throw new WalletOutcomeUnknownError('the wallet core responded with a body that does not match the contract')
 }
 
@@ -122,17 +122,17 @@ export function readResponse<Schema extends TSchema>(
   form: TypeCheck<Schema>,
 ): Static<Schema> | undefined {
   try {
-    const answer: unknown = JSON.parse(text)
-    return form.Check(answer) ? answer : undefined
+    const response: unknown = JSON.parse(text)
+    return form.Check(response) ? response : undefined
   } catch {
     return undefined
   }
 }
 
 /** Reports an unknown outcome as unavailable, for requests that can be repeated safely. */
-async function harmless<Value>(answer: Promise<Value>): Promise<Value> {
+async function harmless<Value>(response: Promise<Value>): Promise<Value> {
   try {
-    return await answer
+    return await response
   } catch (error) {
     throw error instanceof WalletOutcomeUnknownError ? new WalletUnavailableError(error.message) : error
   }

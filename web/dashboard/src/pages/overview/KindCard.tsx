@@ -22,7 +22,7 @@ const route = getRouteApi('/pages/')
 
 interface KindCardProps {
   readonly kind: Kind
-  readonly answer: OverviewResponse
+  readonly response: OverviewResponse
   readonly buckets: readonly Bucket[]
   readonly range: Range
   readonly measure: Measure
@@ -32,10 +32,10 @@ interface KindCardProps {
 /** Below this number, a sentence says more than a chart. */
 const fewestBars = 10
 
-export function KindCard({ kind, answer, buckets, range, measure, asTable }: KindCardProps) {
+export function KindCard({ kind, response, buckets, range, measure, asTable }: KindCardProps) {
   const text = useText()
   const navigate = route.useNavigate()
-  const { bucketMs, compared } = answer
+  const { bucketMs, compared } = response
   const axes = useAxes(measure, bucketMs)
   const options = { kind, measure, bucketMs, fromMs: Date.parse(range.from), toMs: Date.parse(range.to) }
   const series = timeSeries(buckets, options)
@@ -56,14 +56,14 @@ export function KindCard({ kind, answer, buckets, range, measure, asTable }: Kin
       }
     >
       <Headline kind={kind} totals={totals} compared={compared} range={range} />
-      <KindFacts kind={kind} answer={answer} rate={completionRate(totals)} />
+      <KindFacts kind={kind} response={response} rate={completionRate(totals)} />
       {asTable ? (
         <>
           <StatusTotals totals={totals} />
           <BucketTable label={text(`overview.overTime.${kind}`)} series={series} axes={axes} measure={measure} />
         </>
       ) : totals.Pending.count + totals.Completed.count < fewestBars ? (
-        <FewTransfers kind={kind} answer={answer} range={range} buckets={buckets} />
+        <FewTransfers kind={kind} response={response} range={range} buckets={buckets} />
       ) : (
         <BarChart
           label={text('overview.chart', { title: text(`overview.overTime.${kind}`) })}
@@ -81,13 +81,18 @@ export function KindCard({ kind, answer, buckets, range, measure, asTable }: Kin
 }
 
 /** States in words what a chart would not show. */
-function FewTransfers({ kind, answer, range, buckets }: Pick<KindCardProps, 'kind' | 'answer' | 'range' | 'buckets'>) {
+function FewTransfers({
+  kind,
+  response,
+  range,
+  buckets,
+}: Pick<KindCardProps, 'kind' | 'response' | 'range' | 'buckets'>) {
   const text = useText()
   const intl = useIntl()
   const { format } = useAmounts()
   const { count, amountMinor } = totalsByStatus(buckets, kind).Pending
-  const earlier = totalsByStatus(answer.compared.earlier, kind).Pending.count
-  const until = intl.formatTime(answer.compared.until, { timeStyle: 'short' })
+  const earlier = totalsByStatus(response.compared.earlier, kind).Pending.count
+  const until = intl.formatTime(response.compared.until, { timeStyle: 'short' })
   const before = beforeName(range, new Date())
   return (
     <Empty

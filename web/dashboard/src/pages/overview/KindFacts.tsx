@@ -8,14 +8,14 @@ import { Facts } from '../../components/Facts'
 
 interface KindFactsProps {
   readonly kind: Kind
-  readonly answer: OverviewResponse
+  readonly response: OverviewResponse
   readonly rate: number | null
 }
 
-export function KindFacts({ kind, answer, rate }: KindFactsProps) {
+export function KindFacts({ kind, response, rate }: KindFactsProps) {
   const text = useText()
-  const time = answer.timeToCompletion.find((each) => each.kind === kind)
-  const pending = answer.pending[kind]
+  const time = response.timeToCompletion.find((each) => each.kind === kind)
+  const pending = response.pending[kind]
   const items = [
     {
       label: text('overview.completionRate'),

@@ -71,23 +71,23 @@ function Figures({ range, merchantId, measure, asTable }: FiguresProps) {
   const { query, bucketsOf } = useOverview(range, merchantId)
   return (
     <Loaded query={query}>
-      {(answer) => (
+      {(response) => (
         <>
-          <ToDo answer={answer} />
+          <ToDo response={response} />
           <div className="OverviewPage-cards">
             {(['deposit', 'withdrawal'] as const).map((kind) => (
               <KindCard
                 key={kind}
                 kind={kind}
-                answer={answer}
-                buckets={bucketsOf(answer)}
+                response={response}
+                buckets={bucketsOf(response)}
                 range={range}
                 measure={measure}
                 asTable={asTable}
               />
             ))}
             <div className="OverviewPage-oldest">
-              <OldestPending rows={answer.oldestPending} />
+              <OldestPending rows={response.oldestPending} />
             </div>
           </div>
         </>

@@ -16,9 +16,9 @@ interface Task {
 }
 
 /** Shows what needs a person, each with a link to the list. Tasks without anything to do are omitted. */
-export function ToDo({ answer }: { answer: OverviewResponse }) {
+export function ToDo({ response }: { response: OverviewResponse }) {
   const text = useText()
-  const tasks = useTasks(answer).filter(({ count }) => count > 0)
+  const tasks = useTasks(response).filter(({ count }) => count > 0)
   if (tasks.length === 0) {
     return (
       <p className="OverviewPage-clear">
@@ -51,11 +51,11 @@ export function ToDo({ answer }: { answer: OverviewResponse }) {
   )
 }
 
-function useTasks(answer: OverviewResponse): readonly Task[] {
+function useTasks(response: OverviewResponse): readonly Task[] {
   const text = useText()
   const canPay = usePermission('transfers:settle')
   const canApprove = usePermission('transfers:approve')
-  const { awaitingApproval, inManualControl } = answer
+  const { awaitingApproval, inManualControl } = response
   const manual = { status: 'ManualControl', sort: 'oldest' }
   return [
     {
@@ -80,20 +80,20 @@ function useTasks(answer: OverviewResponse): readonly Task[] {
     },
     {
       label: text('overview.attention'),
-      count: answer.needingAttention,
+      count: response.needingAttention,
       tone: 'person',
       link: { to: '/deposits', search: { attention: 'open' } },
     },
     {
       label: text('overview.inOldBankFiles'),
-      count: answer.inOldBankFiles,
+      count: response.inOldBankFiles,
       tone: 'person',
       link: { to: '/withdrawals', search: { status: 'Pending', sort: 'oldest' } },
     },
-    { label: text('overview.failing'), count: answer.failingEndpoints, tone: 'bad', link: { to: '/callbacks' } },
+    { label: text('overview.failing'), count: response.failingEndpoints, tone: 'bad', link: { to: '/callbacks' } },
     {
       label: text('operations.parked'),
-      count: answer.parkedCallbacks,
+      count: response.parkedCallbacks,
       tone: 'bad',
       link: { to: '/callbacks', search: { status: 'parked' } },
     },

@@ -17,14 +17,14 @@ export function useOverview(range: Range, merchantId: string | undefined) {
     queryKey: ['overview', range, merchantId],
     queryFn: async ({ signal }) => {
       changes.startFetch()
-      const answer = await api.get<OverviewResponse>('/overview', { ...range, merchantId }, signal)
+      const response = await api.get<OverviewResponse>('/overview', { ...range, merchantId }, signal)
       changes.completeFetch()
-      return answer
+      return response
     },
     staleTime: 0,
   })
   useLiveChanges(changes, merchantId)
-  return { query, bucketsOf: (answer: OverviewResponse) => [...answer.buckets, ...changesIn(range, changes)] }
+  return { query, bucketsOf: (response: OverviewResponse) => [...response.buckets, ...changesIn(range, changes)] }
 }
 
 function changesIn({ from, to }: Range, changes: LiveChanges): Bucket[] {
