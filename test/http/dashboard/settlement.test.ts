@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { isMerchantRole, type Role } from '../../../src/domain/user/permissions.js'
-import type { TransferDetailView } from '../../../src/http/dashboard/api.js'
+import type { TransferDetail } from '../../../src/http/dashboard/api.js'
 import { addMs, minuteMs } from '../../../src/kernel/time.js'
 import { misleadingMetadata } from '../../domain/transfer-samples.js'
 import { password, signIn } from '../../support/dashboard.js'
@@ -46,7 +46,7 @@ async function act({ post }: Person, trackingId: string, action: string, body: B
   const { error, ...transfer } = response.json()
   return {
     status: response.statusCode,
-    transfer: transfer as TransferDetailView,
+    transfer: transfer as TransferDetail,
     code: error?.code,
     details: error?.details,
     rule: error?.rule,
@@ -55,7 +55,7 @@ async function act({ post }: Person, trackingId: string, action: string, body: B
 }
 
 const seen = async ({ get }: Person, trackingId: string) =>
-  (await get(`/transfers/${trackingId}`)).json<TransferDetailView>()
+  (await get(`/transfers/${trackingId}`)).json<TransferDetail>()
 const typesOf = async (trackingId: string) => (await transfers.history(trackingId)).map(({ event }) => event.type)
 
 const ada = await person('Ada', 'operator')

@@ -7,7 +7,7 @@ import {
   type PayoutQueueResponse,
   type PayoutTab,
   payoutTabs,
-  type TransferRowView,
+  type TransferRow,
 } from '../api.js'
 import { merchantsOf, readBy } from '../session-guard.js'
 import { rowOf } from '../transfers/dashboard-transfer-view.js'
@@ -15,7 +15,7 @@ import { rowOf } from '../transfers/dashboard-transfer-view.js'
 /** The withdrawals of each status that are read and counted, and the rows of a response. */
 const limits = { counted: 500, rows: 200 }
 
-const isIn: { readonly [tab in PayoutTab]: (row: TransferRowView) => boolean } = {
+const isIn: { readonly [tab in PayoutTab]: (row: TransferRow) => boolean } = {
   unclaimed: ({ claim }) => claim === null,
   mine: ({ claim }) => claim?.mine === true,
   approval: ({ canApprove }) => canApprove,
@@ -26,7 +26,7 @@ const isIn: { readonly [tab in PayoutTab]: (row: TransferRowView) => boolean } =
 export async function payoutQueue(
   request: FastifyRequest,
   { merchantId, tab = 'all' }: Static<typeof PayoutQueueQuery>,
-): Promise<Static<typeof PayoutQueueResponse>> {
+): Promise<PayoutQueueResponse> {
   const { readers } = request.server.services
   const merchantIds = merchantsOf(request, merchantId)
   const pages: Page<TransferDocument>[] = []

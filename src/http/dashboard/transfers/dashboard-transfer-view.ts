@@ -18,7 +18,7 @@ import { documentOf, transferOf } from '../../../read-models/transfer-document.j
 import { storedTrackingId } from '../../query-parameters.js'
 import { RequestError } from '../../refusals.js'
 import type { HttpServices } from '../../services.js'
-import { permissionOf, type TransferDetailView, type TransferRowView } from '../api.js'
+import { permissionOf, type TransferDetail, type TransferRow } from '../api.js'
 import { actorNames, sees } from '../session-guard.js'
 
 /** Loads a transfer from the log. @throws RequestError if it is unknown or the viewer has no access to its merchant */
@@ -33,7 +33,7 @@ export function rowOf(
   request: FastifyRequest,
   document: TransferDocument,
   transfer = transferOf(document),
-): TransferRowView {
+): TransferRow {
   const { _id: trackingId, accountNumber = null, expiresAt = null } = document
   const claim = activeClaim(transfer, request.server.services.clock())
   const file = transfer.kind === 'withdrawal' ? transfer.payout.files.at(-1) : undefined
@@ -77,7 +77,7 @@ function isApprovalMissing(transfer: Transfer, { approvalAboveMinor }: Actor): b
 }
 
 /** Returns a complete transfer with the actions that the viewer can take. */
-export async function detailOf(request: FastifyRequest, found: FoundTransfer): Promise<TransferDetailView> {
+export async function detailOf(request: FastifyRequest, found: FoundTransfer): Promise<TransferDetail> {
   const { transfer, revision } = found
   const { receiptUrl, message } = transfer
   const payoutsStopped = await arePayoutsStopped(transfer, request.server.services)

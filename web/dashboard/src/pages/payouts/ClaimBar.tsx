@@ -1,4 +1,4 @@
-import type { TransferRow } from '../../api/contract'
+import type { TransferRow } from '../../../../../src/http/dashboard/api'
 import { activeClaim, leftMs } from './claim-time'
 import { useSecondClock } from './claim-timers'
 

@@ -1,6 +1,6 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { useCallback, useState } from 'react'
-import type { PayoutTab, TransferRow } from '../../api/contract'
+import type { PayoutTab, TransferRow } from '../../../../../src/http/dashboard/api'
 import { usePermission } from '../../app/current-session'
 import { useMerchant } from '../../app/merchant-names'
 import { useText } from '../../app/texts'

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import type { PayoutQueueResponse, PayoutTab } from '../../api/contract'
+import type { PayoutQueueResponse, PayoutTab } from '../../../../../src/http/dashboard/api'
 import { useText } from '../../app/texts'
 import '../../components/Tabs.css'
 

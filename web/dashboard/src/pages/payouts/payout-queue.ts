@@ -1,4 +1,4 @@
-import type { PayoutQueueResponse, PayoutTab, TransferRow } from '../../api/contract'
+import type { PayoutQueueResponse, PayoutTab, TransferRow } from '../../../../../src/http/dashboard/api'
 
 export function isWaiting({ status }: Pick<TransferRow, 'status'>): boolean {
   return status === 'Pending' || status === 'ManualControl'

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useCallback, useMemo, useState } from 'react'
+import type { PayoutQueueResponse, PayoutTab, TransferDetail, TransferRow } from '../../../../../src/http/dashboard/api'
 import { api } from '../../api/api-client'
-import type { PayoutQueueResponse, PayoutTab, TransferDetail, TransferRow } from '../../api/contract'
 import { useLive } from '../../api/live-updates'
 import { useThrottled } from '../../api/use-throttled'
 import { transferKeys } from '../transfer/use-transfer'

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { TransferDetail } from '../../api/contract'
+import type { TransferDetail } from '../../../../../src/http/dashboard/api'
 import { useText } from '../../app/texts'
 import { AmountField } from '../../components/AmountField'
 import { Button } from '../../components/Button'

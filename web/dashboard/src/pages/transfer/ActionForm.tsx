@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { TransferDetail } from '../../api/contract'
+import type { TransferDetail } from '../../../../../src/http/dashboard/api'
 import { useAction } from '../../api/use-action'
 import { useMerchantName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'

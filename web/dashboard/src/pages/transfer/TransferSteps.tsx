@@ -1,5 +1,5 @@
 import { Check, Hand, X } from 'lucide-react'
-import type { StoryItem, TransferDetail } from '../../api/contract'
+import type { StoryItem, TransferDetail } from '../../../../../src/http/dashboard/api'
 import { useText } from '../../app/texts'
 import { useDurationText } from '../../components/Duration'
 import { Clock } from '../../components/Time'

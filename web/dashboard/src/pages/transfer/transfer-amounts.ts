@@ -1,4 +1,4 @@
-import type { TransferDetail } from '../../api/contract'
+import type { TransferDetail } from '../../../../../src/http/dashboard/api'
 
 /** Returns the moved amount minus the requested amount, in minor units; 0 if nothing moved or the amounts match. */
 export function differenceMinor({ amountMinor, transactionAmountMinor, hasAmountMismatch }: TransferDetail): number {

@@ -1,5 +1,5 @@
 import type { InfiniteData } from '@tanstack/react-query'
-import type { LiveMessage, TransferRow, TransfersResponse } from '../../api/contract'
+import type { LiveMessage, TransferRow, TransfersResponse } from '../../../../../src/http/dashboard/api'
 
 export type Pages = InfiniteData<TransfersResponse, string | undefined>
 

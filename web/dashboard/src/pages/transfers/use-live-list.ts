@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import type { TransferRow, TransfersResponse } from '../../../../../src/http/dashboard/api'
 import { api } from '../../api/api-client'
-import type { TransferRow, TransfersResponse } from '../../api/contract'
 import { useLive } from '../../api/live-updates'
 import { useThrottled } from '../../api/use-throttled'
 import { orderOf, type TransfersSearch } from './list-search'
