@@ -1,6 +1,7 @@
 import type { Static, TSchema } from '@sinclair/typebox'
 import { endpointWarnings } from '../../domain/merchant/merchant-settings.js'
 import type { RuleName } from '../../domain/rules.js'
+import { payoutTabs } from '../../domain/transfer/payout-queue.js'
 import { type Status, statusCodes } from '../../domain/transfer/status.js'
 import type { TransferKind } from '../../domain/transfer/transfer-events.js'
 import { type Permission, permissions, type Role, roles } from '../../domain/user/permissions.js'
@@ -232,6 +233,8 @@ export const TransferRow = Type.Object({
   awaitsApproval: Type.Boolean(),
   /** The viewer can give that approval. */
   canApprove: Type.Boolean(),
+  /** The viewer can claim the withdrawal or has claimed it, and no approval is missing. */
+  canPay: Type.Boolean(),
   createdAt: Time,
   updatedAt: Time,
   /** Deposits only. */
@@ -272,6 +275,8 @@ export const TransferDetail = Type.Object({
   resolvedMinor: Minor,
   /** The received amount that is neither booked, returned nor resolved. */
   unsettledMinor: Minor,
+  /** The amount of a completion that names none. 0 if money was received and none of it is available. */
+  expectedMinor: Minor,
   /** Withdrawals above the merchant's threshold. */
   approval: Type.Object({
     needed: Type.Boolean(),
@@ -314,11 +319,8 @@ export type ReturnAction = Static<typeof ReturnAction>
 export const PayoutsResponse = Type.Object({ stopped: Type.Boolean() })
 export type PayoutsResponse = Static<typeof PayoutsResponse>
 
-export const payoutTabs = ['unclaimed', 'mine', 'approval', 'all'] as const
-export type PayoutTab = (typeof payoutTabs)[number]
 export const PayoutQueueQuery = Type.Object({
   merchantId: Type.Optional(Text),
-  /** `approval`: the viewer can approve it. */
   tab: Type.Optional(OneOf(payoutTabs)),
 })
 /** The withdrawals that wait for a payment, oldest first. */

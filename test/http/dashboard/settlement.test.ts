@@ -195,11 +195,12 @@ t.test('completes, returns, resolves, reopens and reviews deposits', async (t) =
   await transfers.receiveFunds(trackingId, 1, receipt, context)
   const cancelled = await seen(cem, trackingId)
   t.strictSame(cancelled.actions, ['return', 'resolve', 'reopen'])
-  t.match(cancelled, { receivedMinor: 95_00, unsettledMinor: 95_00, needsAttention: true, kind: 'deposit' })
+  t.match(cancelled, { receivedMinor: 95_00, unsettledMinor: 95_00, expectedMinor: 95_00, needsAttention: true })
+  t.equal(cancelled.kind, 'deposit')
   const returned = await act(ada, trackingId, 'return', {
     ...{ revision: 2, amountMinor: 45_00, receiptUrl: 'https://bank.example/back' },
   })
-  t.match(returned.transfer, { returnedMinor: 45_00, unsettledMinor: 50_00 })
+  t.match(returned.transfer, { returnedMinor: 45_00, unsettledMinor: 50_00, expectedMinor: 50_00 })
   t.match(await act(ada, trackingId, 'reopen', { revision: 3, reason: 'the money arrived' }), { status: 403 })
   const reopened = await act(cem, trackingId, 'reopen', { revision: 3, reason: 'the money arrived' })
   t.match(reopened.transfer, { status: 'ManualControl' })

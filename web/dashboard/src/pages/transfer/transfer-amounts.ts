@@ -4,8 +4,3 @@ import type { TransferDetail } from '../../../../../src/http/dashboard/api'
 export function differenceMinor({ amountMinor, transactionAmountMinor, hasAmountMismatch }: TransferDetail): number {
   return hasAmountMismatch && transactionAmountMinor !== 0 ? transactionAmountMinor - amountMinor : 0
 }
-
-/** Returns the default amount of a completion: the unsettled money of a deposit that received any, otherwise the requested amount. */
-export function expectedMinor({ kind, amountMinor, receivedMinor, unsettledMinor }: TransferDetail): number {
-  return kind === 'deposit' && receivedMinor > 0 ? unsettledMinor : amountMinor
-}
