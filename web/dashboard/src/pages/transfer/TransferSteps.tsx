@@ -1,4 +1,5 @@
 import { Check, Hand, X } from 'lucide-react'
+import { isTerminal } from '../../../../../src/domain/transfer/status'
 import type { StoryItem, TransferDetail } from '../../../../../src/http/dashboard/api'
 import { useText } from '../../app/texts'
 import { useDurationText } from '../../components/Duration'
@@ -34,6 +35,6 @@ export function TransferSteps({ detail, items }: { detail: TransferDetail; items
 }
 
 function upcomingSteps({ status, approval }: TransferDetail): readonly StepName[] {
-  if (status !== 'Pending' && status !== 'ManualControl') return []
+  if (isTerminal(status)) return []
   return approval.needed ? ['approved', 'completed'] : ['completed']
 }
