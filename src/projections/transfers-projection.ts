@@ -1,5 +1,6 @@
 import { streamPrefix } from '../domain/streams.js'
-import { evolve, initialState, isTerminal } from '../domain/transfer/transfer.js'
+import { isTerminal } from '../domain/transfer/status.js'
+import { evolve, initialState } from '../domain/transfer/transfer.js'
 import type { TransferEvent } from '../domain/transfer/transfer-events.js'
 import {
   collections,

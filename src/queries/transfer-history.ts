@@ -9,7 +9,8 @@ import {
   transferStream,
   walletAccountStream,
 } from '../domain/streams.js'
-import { isTerminal, needsAttention } from '../domain/transfer/transfer.js'
+import { isTerminal } from '../domain/transfer/status.js'
+import { needsAttention } from '../domain/transfer/transfer.js'
 import { transferDecider } from '../domain/transfer/transfer-decider.js'
 import { type EventMetadata, shownType, UnreadableEventError } from '../event-store/event-codec.js'
 import {

@@ -1,4 +1,3 @@
-import type { Static } from '@sinclair/typebox'
 import t, { type Test } from 'tap'
 import type { Role } from '../../src/domain/user/permissions.js'
 import type { Session, UserItem } from '../../src/http/dashboard/api.js'
@@ -25,7 +24,7 @@ let numbered = 0
 
 /** Returns the revision that the list of users shows. */
 async function revisionOf({ get }: Pick<SignedIn, 'get'>, userId: string): Promise<number> {
-  const { items } = (await get('/users')).json<{ items: readonly Static<typeof UserItem>[] }>()
+  const { items } = (await get('/users')).json<{ items: readonly UserItem[] }>()
   return items.find((user) => user.userId === userId)!.revision
 }
 

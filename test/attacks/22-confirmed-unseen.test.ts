@@ -1,4 +1,3 @@
-import type { Static } from '@sinclair/typebox'
 import t, { type Test } from 'tap'
 import { IntegrityCommands } from '../../src/commands/integrity/integrity-commands.js'
 import type { Finding } from '../../src/domain/integrity.js'
@@ -17,11 +16,11 @@ async function service(t: Test) {
   const merchant = await started.merchant({ approvalAboveMinor: 100_00n })
   const [alice, bob] = [await signInAs(started, 'administrator'), await signInAs(started, 'administrator')]
   const { id } = merchant
-  const shown = async () => (await bob.get(`/merchants/${id}`)).json<Static<typeof MerchantItem>>()
+  const shown = async () => (await bob.get(`/merchants/${id}`)).json<MerchantItem>()
   const change = async (by: typeof alice, settings: object) =>
     by.patch(`/merchants/${id}`, { ...settings, revision: (await shown()).revision })
   const userShown = async (userId: string) => {
-    const { items } = (await bob.get('/users')).json<{ items: readonly Static<typeof UserItem>[] }>()
+    const { items } = (await bob.get('/users')).json<{ items: readonly UserItem[] }>()
     return items.find((user) => user.userId === userId)!
   }
   return { ...started, ...merchant, alice, bob, shown, change, userShown }
@@ -62,7 +61,7 @@ t.test('the same threshold of another administrator is another proposal', async 
 t.test('a confirmation gives the access that the page showed, or none', async (t) => {
   const { id, alice, bob, userShown, path, masterKey, users } = await service(t)
   const request = { email: 'new@example.com', name: 'New', role: 'approver', merchantIds: [id] }
-  const { user } = (await alice.post('/users', request)).json<{ user: Static<typeof UserItem> }>()
+  const { user } = (await alice.post('/users', request)).json<{ user: UserItem }>()
   const { userId, revision } = user
   t.same(await userShown(userId), user, 'the list shows what the first administrator saw')
   await alice.put(`/users/${userId}/role`, { role: 'administrator', revision })
@@ -79,7 +78,7 @@ t.test('a confirmation gives the access that the page showed, or none', async (t
   const run = (...command: string[]) => runCli(path, [...command, '--json'], environment)
   const onMachine = await run('users', 'confirm', userId, '--revision', String(revision))
   t.match(onMachine, { status: 1, stderr: /user:.* changed it at/ }, 'nor on the command line')
-  const listed = JSON.parse((await run('users', 'list')).stdout) as readonly Static<typeof UserItem>[]
+  const listed = JSON.parse((await run('users', 'list')).stdout) as readonly UserItem[]
   t.equal(listed.find((each) => each.userId === userId)?.revision, (await userShown(userId)).revision)
 
   const seen = await userShown(userId)
@@ -91,7 +90,7 @@ t.test('a confirmation gives the access that the page showed, or none', async (t
 t.test('neither a role nor an enabling overwrites a change that its administrator has not seen', async (t) => {
   const { id, alice, bob, userShown } = await service(t)
   const request = { email: 'new@example.com', name: 'New', role: 'operator', merchantIds: [id] }
-  const { user } = (await alice.post('/users', request)).json<{ user: Static<typeof UserItem> }>()
+  const { user } = (await alice.post('/users', request)).json<{ user: UserItem }>()
   const { userId, revision } = user
   await alice.put(`/users/${userId}/role`, { role: 'viewer', merchantIds: [id], revision })
   const role = await bob.put(`/users/${userId}/role`, { role: 'operator', merchantIds: [id], revision })

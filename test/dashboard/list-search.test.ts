@@ -105,33 +105,20 @@ interface Row {
   readonly status: string
 }
 
-interface Pages {
-  readonly pages: readonly { readonly items: readonly Row[]; readonly nextCursor: string | null }[]
-  readonly pageParams: readonly (string | undefined)[]
-}
-
 t.test('rows change in place, and only to newer revisions', async (t) => {
   const { withNewerRows } = await pageModule<{
-    withNewerRows(pages: Pages, message: { readonly transfers: readonly Row[] }): Pages
+    withNewerRows(rows: readonly Row[], changed: readonly Row[]): readonly Row[]
   }>('pages/transfers/live-rows.ts')
   const row = (trackingId: string, revision: number, status = 'Pending'): Row => ({ trackingId, revision, status })
-  const pages: Pages = {
-    pages: [
-      { items: [row('a', 0), row('b', 3)], nextCursor: 'x' },
-      { items: [row('c', 1)], nextCursor: null },
-    ],
-    pageParams: [undefined, 'x'],
-  }
-  const changed = withNewerRows(pages, {
-    transfers: [row('c', 2, 'Completed'), row('new', 0), row('b', 2, 'Cancelled')],
-  })
-  t.strictSame(
-    changed.pages.map(({ items }) => items),
-    [[row('a', 0), row('b', 3)], [row('c', 2, 'Completed')]],
-  )
+  const rows = [row('a', 0), row('b', 3), row('c', 1)]
+  t.strictSame(withNewerRows(rows, [row('c', 2, 'Completed'), row('new', 0), row('b', 2, 'Cancelled')]), [
+    row('a', 0),
+    row('b', 3),
+    row('c', 2, 'Completed'),
+  ])
   t.equal(
-    withNewerRows(pages, { transfers: [row('new', 0), row('b', 3)] }),
-    pages,
-    'the same object is returned, so that nothing renders again',
+    withNewerRows(rows, [row('new', 0), row('b', 3)]),
+    rows,
+    'the same array is returned, so that nothing renders again',
   )
 })

@@ -1,8 +1,8 @@
 import { deepStrictEqual, equal, ok } from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
+import { isTerminal } from '../../src/domain/transfer/status.js'
 import {
-  isTerminal,
   needsAttention,
   noFunds,
   returnedMinor,

@@ -1,11 +1,10 @@
 import t from 'tap'
-import { type Status, statusCodes } from '../../src/domain/transfer/status.js'
+import { isTerminal, type Status, statusCodes } from '../../src/domain/transfer/status.js'
 import {
   type Deposit,
   evolve,
   hasExpired,
   initialState,
-  isTerminal,
   noFunds,
   noPayout,
   type TransferState,

@@ -1,10 +1,10 @@
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import fc from 'fast-check'
 import t from 'tap'
+import { isTerminal } from '../../src/domain/transfer/status.js'
 import {
   evolve,
   initialState,
-  isTerminal,
   type Transfer,
   type TransferState,
   unsettledMinor,

@@ -1,6 +1,6 @@
 import type { CallbackEvent } from '../../src/domain/callback.js'
 import * as callback from '../../src/domain/callback.js'
-import type { Status } from '../../src/domain/transfer/status.js'
+import { isTerminal, type Status } from '../../src/domain/transfer/status.js'
 import * as transfer from '../../src/domain/transfer/transfer.js'
 import { noFunds } from '../../src/domain/transfer/transfer.js'
 import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
@@ -87,9 +87,7 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
       const before = stream
         .slice(0, index)
         .reduce((state, one) => transfer.evolve(state, one.event), transfer.initialState)
-      return before.kind !== 'none' && transfer.isTerminal(before.status)
-        ? late + Number(event.data.receivedAmountMinor)
-        : late
+      return before.kind !== 'none' && isTerminal(before.status) ? late + Number(event.data.receivedAmountMinor) : late
     }, 0)
     return {
       _id: trackingId,

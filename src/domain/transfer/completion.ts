@@ -1,7 +1,8 @@
 import { accept, type Decision, type Refused, refuse } from '../decider.js'
 import type { DataOf } from '../event.js'
 import { approvalRefusal, claimRefusal, stopRefusal } from './payout.js'
-import { availableMinor, commonFields, heldMinor, isTerminal, type Transfer } from './transfer.js'
+import { isTerminal } from './status.js'
+import { availableMinor, commonFields, heldMinor, type Transfer } from './transfer.js'
 import type { Complete } from './transfer-commands.js'
 import type { CancelReason, TransferEvent } from './transfer-events.js'
 
@@ -76,7 +77,7 @@ export function isMismatch(amountMinor: bigint, { amountMinor: requested }: Tran
 }
 
 /** Returns the amount of a completion that names none, or `undefined` if money was received and none of it is available. */
-function expectedMinor(state: Transfer): bigint | undefined {
+export function expectedMinor(state: Transfer): bigint | undefined {
   if (state.kind === 'withdrawal' || state.funds.receivedMinor === 0n) return state.amountMinor
   const left = availableMinor(state.funds)
   return left > 0n ? left : undefined

@@ -1,14 +1,7 @@
 import { addMs, minuteMs } from '../../kernel/time.js'
 import { accept, type Decision, type Refused, refuse } from '../decider.js'
-import {
-  type Approval,
-  type Claim,
-  commonFields,
-  isTerminal,
-  stepsBy,
-  type Transfer,
-  type Withdrawal,
-} from './transfer.js'
+import { isTerminal } from './status.js'
+import { type Approval, type Claim, commonFields, stepsBy, type Transfer, type Withdrawal } from './transfer.js'
 import type { AddToBankFile, Approve, Claim as ClaimCommand, Complete, Release, Settler } from './transfer-commands.js'
 import type { TransferEvent } from './transfer-events.js'
 

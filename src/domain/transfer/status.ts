@@ -8,3 +8,7 @@ export function statusNameOf(code: number): Status {
   if (found === undefined) throw new Error(`unknown status ${code}`)
   return found
 }
+
+export function isTerminal(status: Status): boolean {
+  return status === 'Completed' || status === 'Cancelled' || status === 'Failed'
+}

@@ -3,7 +3,7 @@ import { formatTwoDecimals } from '../money.js'
 import { book, cancelled, complete, isMismatch } from './completion.js'
 import { addToBankFile, approve, claim, claimRefusal, release } from './payout.js'
 import { isSameRequest, payeeFields, requestedFields, statedFields } from './requested-fields.js'
-import type { Status } from './status.js'
+import { isTerminal, type Status } from './status.js'
 import {
   commonFields,
   type Deposit,
@@ -11,7 +11,6 @@ import {
   heldMinor,
   initialState,
   isErased,
-  isTerminal,
   needsAttention,
   type Transfer,
   type TransferState,

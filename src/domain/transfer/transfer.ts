@@ -245,10 +245,6 @@ export function requestOf(transfer: Transfer) {
 
 export const isErased = ({ userId }: Transfer): boolean => userId === erasedText
 
-export function isTerminal(status: Status): boolean {
-  return status === 'Completed' || status === 'Cancelled' || status === 'Failed'
-}
-
 /** Returns whether a deposit was not paid in time, even if the sweep has not cancelled it yet. */
 export function hasExpired({ status, cancelReason, expiresAt }: Deposit, now: string): boolean {
   return now >= expiresAt && (status === 'Pending' || (status === 'Cancelled' && cancelReason === 'expired'))

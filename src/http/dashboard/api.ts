@@ -1,6 +1,7 @@
 import type { Static, TSchema } from '@sinclair/typebox'
 import { endpointWarnings } from '../../domain/merchant/merchant-settings.js'
 import type { RuleName } from '../../domain/rules.js'
+import { payoutTabs } from '../../domain/transfer/payout-queue.js'
 import { type Status, statusCodes } from '../../domain/transfer/status.js'
 import type { TransferKind } from '../../domain/transfer/transfer-events.js'
 import { type Permission, permissions, type Role, roles } from '../../domain/user/permissions.js'
@@ -36,6 +37,7 @@ const SumMinor = Type.String({ pattern: '^-?[0-9]+$' })
 export const Data = Type.Record(Text, Type.Unknown())
 export const Reason = Type.String({ minLength: 1, maxLength: 500 })
 export const Kind = OneOf<readonly TransferKind[]>(['deposit', 'withdrawal'])
+export type Kind = Static<typeof Kind>
 export const StatusName = OneOf(Object.keys(statusCodes) as Status[])
 const RoleName = OneOf<readonly Role[]>(roles)
 const PermissionName = OneOf(Object.keys(permissions) as Permission[])
@@ -50,6 +52,7 @@ const Cursor = Type.Optional(Type.String({ maxLength: 400 }))
 const Seen = { revision: Type.Integer({ minimum: 0 }) }
 /** For an action that needs nothing else. */
 export const PlainAction = Type.Object(Seen)
+export type PlainAction = Static<typeof PlainAction>
 export const TransferParams = Type.Object({ trackingId: Text })
 export const MerchantParams = Type.Object({ merchantId: Text })
 
@@ -61,14 +64,17 @@ export const SignInRequest = Type.Object({
   /** Required after the refusal `second-factor-needed`. */
   code: Type.Optional(Code),
 })
+export type SignInRequest = Static<typeof SignInRequest>
 /** Confirms the user's identity for actions that need a recent sign-in. */
 export const ConfirmRequest = Type.Omit(SignInRequest, ['email'])
+export type ConfirmRequest = Static<typeof ConfirmRequest>
 export const ChangePasswordRequest = Type.Object({
   current: Password,
   next: Type.String({ minLength: 12, maxLength: 256 }),
   /** Required if the user has a second factor. */
   code: Type.Optional(Code),
 })
+export type ChangePasswordRequest = Static<typeof ChangePasswordRequest>
 
 export const SessionItem = Type.Object({
   /** Identifies the session. It grants no access. */
@@ -80,14 +86,19 @@ export const SessionItem = Type.Object({
   address: Text,
   userAgent: Text,
 })
+export type SessionItem = Static<typeof SessionItem>
 export const SessionsResponse = Items(SessionItem)
+export type SessionsResponse = Static<typeof SessionsResponse>
 
 /** Shown once, during the setup of the second factor. */
 export const SecondFactorOffer = Type.Object({ secret: Text, uri: Text })
+export type SecondFactorOffer = Static<typeof SecondFactorOffer>
 export const SecondFactorCode = Type.Object({ code: SixDigits })
+export type SecondFactorCode = Static<typeof SecondFactorCode>
 
 /** Shown once. They replace all earlier ones. */
 export const RecoveryCodes = Type.Object({ codes: List(Text) })
+export type RecoveryCodes = Static<typeof RecoveryCodes>
 
 export const UserItem = Type.Object({
   userId: Text,
@@ -105,6 +116,7 @@ export const UserItem = Type.Object({
   lastSignInAt: Nullable(Time),
   revision: Type.Integer(),
 })
+export type UserItem = Static<typeof UserItem>
 /** The signed-in user, and the settings that the pages need at the start. */
 export const SessionResponse = Type.Object({
   user: Type.Intersect([
@@ -132,8 +144,10 @@ export const SessionResponse = Type.Object({
   /** True if there is no live merchant, so that transfers may be samples. */
   sandbox: Type.Boolean(),
 })
+export type Session = Static<typeof SessionResponse>
 
 export const UsersResponse = Items(UserItem)
+export type UsersResponse = Static<typeof UsersResponse>
 export const CreateUserRequest = Type.Object({
   email: Email,
   name: Type.String({ minLength: 1, maxLength: 128 }),
@@ -141,12 +155,15 @@ export const CreateUserRequest = Type.Object({
   /** Required for the roles of merchants, and rejected for other roles. */
   merchantIds: Type.Optional(Type.Array(Text, { minItems: 1, maxItems: 100 })),
 })
+export type CreateUserRequest = Static<typeof CreateUserRequest>
 export const ChangeRoleRequest = Type.Composite([
   Type.Object(Seen),
   Type.Pick(CreateUserRequest, ['role', 'merchantIds']),
 ])
+export type ChangeRoleRequest = Static<typeof ChangeRoleRequest>
 /** The initial password is shown once and must be changed at the first sign-in. */
 export const IssuedPassword = Type.Object({ user: UserItem, password: Text })
+export type IssuedPassword = Static<typeof IssuedPassword>
 
 // ── Transfers ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -190,6 +207,7 @@ export const ClaimView = Type.Object({
   until: Nullable(Time),
   mine: Type.Boolean(),
 })
+export type ClaimView = Static<typeof ClaimView>
 
 export const TransferRow = Type.Object({
   trackingId: Text,
@@ -215,15 +233,20 @@ export const TransferRow = Type.Object({
   awaitsApproval: Type.Boolean(),
   /** The viewer can give that approval. */
   canApprove: Type.Boolean(),
+  /** The viewer can claim the withdrawal or has claimed it, and no approval is missing. */
+  canPay: Type.Boolean(),
   createdAt: Time,
   updatedAt: Time,
   /** Deposits only. */
   expiresAt: Nullable(Time),
   revision: Type.Integer(),
 })
+export type TransferRow = Static<typeof TransferRow>
 export const TransfersResponse = Page(TransferRow)
+export type TransfersResponse = Static<typeof TransfersResponse>
 /** All transfers of a list. With `more`, the numbers are those of the first thousand. */
 export const TransfersSum = Type.Object({ count: Type.Integer(), more: Type.Boolean(), amountMinor: SumMinor })
+export type TransfersSum = Static<typeof TransfersSum>
 
 /** The permission that each action requires. */
 export const permissionOf = {
@@ -252,6 +275,8 @@ export const TransferDetail = Type.Object({
   resolvedMinor: Minor,
   /** The received amount that is neither booked, returned nor resolved. */
   unsettledMinor: Minor,
+  /** The amount of a completion that names none. 0 if money was received and none of it is available. */
+  expectedMinor: Minor,
   /** Withdrawals above the merchant's threshold. */
   approval: Type.Object({
     needed: Type.Boolean(),
@@ -263,6 +288,7 @@ export const TransferDetail = Type.Object({
   /** Set if no user can claim, approve or complete it, because the log does not verify. */
   payoutsStopped: Type.Boolean(),
 })
+export type TransferDetail = Static<typeof TransferDetail>
 
 const Receipt = Type.String({ maxLength: 2048 })
 const PositiveMinor = Type.Integer({ minimum: 1, maximum: 99_999_999_999_999 })
@@ -279,19 +305,22 @@ export const CompleteAction = Type.Object({
   message: Type.Optional(Reason),
   reason: Type.Optional(Reason),
 })
+export type CompleteAction = Static<typeof CompleteAction>
 /** For cancel and manual-control. The merchant receives the message. */
 export const MessageAction = Type.Object({ ...Seen, message: Reason })
+export type MessageAction = Static<typeof MessageAction>
 /** For resolve and reopen. */
 export const ReasonAction = Type.Object({ ...Seen, reason: Reason })
+export type ReasonAction = Static<typeof ReasonAction>
 export const ReturnAction = Type.Object({ ...Seen, amountMinor: PositiveMinor, receiptUrl: Receipt })
+export type ReturnAction = Static<typeof ReturnAction>
 
 /** Tells every viewer of transfers that payouts are stopped. */
 export const PayoutsResponse = Type.Object({ stopped: Type.Boolean() })
+export type PayoutsResponse = Static<typeof PayoutsResponse>
 
-export const payoutTabs = ['unclaimed', 'mine', 'approval', 'all'] as const
 export const PayoutQueueQuery = Type.Object({
   merchantId: Type.Optional(Text),
-  /** `approval`: the viewer can approve it. */
   tab: Type.Optional(OneOf(payoutTabs)),
 })
 /** The withdrawals that wait for a payment, oldest first. */
@@ -304,6 +333,7 @@ export const PayoutQueueResponse = Type.Object({
   /** True if newer withdrawals are not counted. */
   uncounted: Type.Boolean(),
 })
+export type PayoutQueueResponse = Static<typeof PayoutQueueResponse>
 
 const BulkItem = Type.Object({ trackingId: Text, ...Seen, receiptUrl: Type.Optional(Receipt) })
 /** Whether the user requested withdrawals in manual control too. Without it, each of them is rejected. */
@@ -328,6 +358,7 @@ export const BulkResponse = Items(
     ),
   }),
 )
+export type BulkResponse = Static<typeof BulkResponse>
 const AddressText = Type.String({ maxLength: 70 })
 /** For withdrawals that the viewer has claimed. pain.001 requires IBANs of SEPA countries. */
 export const BankFileRequest = Type.Object({
@@ -361,8 +392,10 @@ export const BankFileRequest = Type.Object({
   ),
   ...ManualControl,
 })
+export type BankFileRequest = Static<typeof BankFileRequest>
 /** The address of an uploaded file (PDF, PNG or JPEG of at most 5 MB, sent as the body with its content type). */
 export const StoredReceipt = Type.Object({ receiptUrl: Text })
+export type StoredReceipt = Static<typeof StoredReceipt>
 
 /** One event of any of the transfer's streams. */
 export const StoryItem = Type.Object({
@@ -378,7 +411,9 @@ export const StoryItem = Type.Object({
   /** The fields of the event without secrets. Amounts end in `Minor`. */
   data: Data,
 })
+export type StoryItem = Static<typeof StoryItem>
 export const StoryResponse = Items(StoryItem)
+export type StoryResponse = Static<typeof StoryResponse>
 
 // ── Callbacks ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -406,7 +441,9 @@ export const CallbackRow = Type.Object({
   dueAt: Nullable(Time),
   lastFailure: Nullable(Text),
 })
+export type CallbackRow = Static<typeof CallbackRow>
 export const CallbacksResponse = Page(CallbackRow)
+export type CallbacksResponse = Static<typeof CallbacksResponse>
 export const CallbackParams = Type.Object({ trackingId: Type.String(), webhookId: Type.String() })
 export const CallbackContent = Type.Object({
   /** The body without its hash code. */
@@ -414,6 +451,7 @@ export const CallbackContent = Type.Object({
   /** The start of the body of the last attempt's response if it failed recently. */
   response: Nullable(Text),
 })
+export type CallbackContent = Static<typeof CallbackContent>
 
 /** One attempt to send a callback. */
 const EndpointAttempt = Type.Object({
@@ -444,7 +482,9 @@ export const EndpointItem = Type.Object({
   /** The first 1000 bytes of the last failed response, while the endpoint fails. */
   lastBody: Nullable(Text),
 })
+export type EndpointItem = Static<typeof EndpointItem>
 export const EndpointsResponse = Items(EndpointItem)
+export type EndpointsResponse = Static<typeof EndpointsResponse>
 
 /** Selected callbacks, or all callbacks of a merchant that were parked since a time. */
 export const ResendRequest = Type.Union([
@@ -453,8 +493,10 @@ export const ResendRequest = Type.Union([
   }),
   Type.Object({ merchantId: Text, parkedSince: Time }),
 ])
+export type ResendRequest = Static<typeof ResendRequest>
 /** One request requeues at most 1000. Send another request while `more` is true. */
 export const ResendResponse = Type.Object({ requeued: Type.Integer(), more: Type.Boolean() })
+export type ResendResponse = Static<typeof ResendResponse>
 /** The endpoint's response to a signed test event. */
 export const TestAnswer = Type.Object({
   delivered: Type.Boolean(),
@@ -466,10 +508,11 @@ export const TestAnswer = Type.Object({
   /** Whether callbacks that waited after a failed attempt are sent again. */
   resendsWaiting: Type.Boolean(),
 })
+export type TestAnswer = Static<typeof TestAnswer>
 
 // ── Merchants ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export const MerchantSettingsView = Type.Object({
+const MerchantSettingsView = Type.Object({
   name: Text,
   callbackUrl: Text,
   allowIps: List(Text),
@@ -497,6 +540,7 @@ export const KeyItem = Type.Object({
   createdAt: Time,
   validUntil: Nullable(Time),
 })
+export type KeyItem = Static<typeof KeyItem>
 export const MerchantItem = Type.Object({
   merchantId: Text,
   settings: MerchantSettingsView,
@@ -512,17 +556,21 @@ export const MerchantItem = Type.Object({
   createdAt: Time,
   revision: Type.Integer(),
 })
+export type MerchantItem = Static<typeof MerchantItem>
 export const MerchantsResponse = Items(MerchantItem)
+export type MerchantsResponse = Static<typeof MerchantsResponse>
 export const CreateMerchantRequest = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 128 }),
   callbackUrl: Type.String({ minLength: 1, maxLength: 2048 }),
   allowIps: Type.Array(Text, { minItems: 1, maxItems: 1000 }),
   sandbox: Type.Optional(Type.Boolean()),
 })
+export type CreateMerchantRequest = Static<typeof CreateMerchantRequest>
 export const ChangeMerchantRequest = Type.Composite([
   Type.Object(Seen),
   Type.Partial(Type.Omit(MerchantSettingsView, ['sandbox'])),
 ])
+export type ChangeMerchantRequest = Static<typeof ChangeMerchantRequest>
 /** Shown once. */
 export const IssuedMerchant = Type.Object({
   merchant: MerchantItem,
@@ -530,19 +578,24 @@ export const IssuedMerchant = Type.Object({
   secretKey: Text,
   webhookSecret: Text,
 })
+export type IssuedMerchant = Static<typeof IssuedMerchant>
 export const CreateKeyRequest = Type.Object({
   name: Text,
   scopes: Type.Array(Text, { minItems: 1 }),
   validUntil: Type.Optional(Time),
 })
+export type CreateKeyRequest = Static<typeof CreateKeyRequest>
 export const RotateRequest = Type.Object({
   secret: OneOf(['webApiKey', 'secretKey', 'webhookSecret']),
   overlapMinutes: Type.Optional(Type.Integer({ minimum: 0, maximum: 525_600 })),
 })
+export type RotateRequest = Static<typeof RotateRequest>
 /** Shown once. */
 export const IssuedSecret = Type.Object({ merchant: MerchantItem, value: Text })
+export type IssuedSecret = Static<typeof IssuedSecret>
 /** The changes and their users, newest first and without secrets. */
 export const ChangesResponse = Items(Type.Object({ at: Time, actor: Text, type: Text, subject: Text, data: Data }))
+export type ChangesResponse = Static<typeof ChangesResponse>
 
 // ── Figures ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -567,6 +620,7 @@ export const Bucket = Type.Object({
   amountMinor: SumMinor,
   transactionAmountMinor: SumMinor,
 })
+export type Bucket = Static<typeof Bucket>
 /** The numbers of open transfers, or 1000 for 1000 and more. */
 const Open = {
   pending: Type.Object({ deposit: Type.Integer(), withdrawal: Type.Integer() }),
@@ -575,6 +629,7 @@ const Open = {
   failingEndpoints: Type.Integer(),
 }
 export const OpenResponse = Type.Object(Open)
+export type OpenResponse = Static<typeof OpenResponse>
 /** How many transfers wait, at most 500, and when the oldest was created. */
 const Waiting = Type.Object({ count: Type.Integer(), since: Nullable(Time) })
 export const OverviewResponse = Type.Object({
@@ -609,6 +664,7 @@ export const OverviewResponse = Type.Object({
   inOldBankFiles: Type.Integer(),
   parkedCallbacks: Type.Integer(),
 })
+export type OverviewResponse = Static<typeof OverviewResponse>
 
 /** One message of the live view (`GET /dashboard/api/live`, server-sent events), at most two a second. */
 export const LiveMessage = Type.Object({
@@ -617,6 +673,7 @@ export const LiveMessage = Type.Object({
   /** The newest changes, at most 50. */
   transfers: List(TransferRow),
 })
+export type LiveMessage = Static<typeof LiveMessage>
 
 /** For deposits, opening + received - completed - returned - resolved = held. */
 export const StatementResponse = Items(
@@ -642,6 +699,7 @@ export const StatementResponse = Items(
     openMinor: SumMinor,
   }),
 )
+export type StatementResponse = Static<typeof StatementResponse>
 
 /** The targets of the command palette. */
 export const SearchResponse = Items(
@@ -653,8 +711,4 @@ export const SearchResponse = Items(
     transfer: Nullable(Type.Pick(TransferRow, ['kind', 'status', 'amountMinor', 'createdAt'])),
   }),
 )
-
-export type Session = Static<typeof SessionResponse>
-export type PayoutTab = (typeof payoutTabs)[number]
-export type TransferRowView = Static<typeof TransferRow>
-export type TransferDetailView = Static<typeof TransferDetail>
+export type SearchResponse = Static<typeof SearchResponse>

@@ -1,8 +1,7 @@
 import type { HistoryEntry } from '../../commands/handle-command.js'
 import { toJsonNumber } from '../../domain/money.js'
-import { statusCodes } from '../../domain/transfer/status.js'
+import { isTerminal, statusCodes } from '../../domain/transfer/status.js'
 import {
-  isTerminal,
   needsAttention,
   noFunds,
   requestOf,

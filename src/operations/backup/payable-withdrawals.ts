@@ -1,6 +1,7 @@
 import { openEventLog } from '@transferd/event-log'
 import { currencyStream, streamPrefix } from '../../domain/streams.js'
-import { evolve, initialState, isTerminal, type Withdrawal } from '../../domain/transfer/transfer.js'
+import { isTerminal } from '../../domain/transfer/status.js'
+import { evolve, initialState, type Withdrawal } from '../../domain/transfer/transfer.js'
 import type { TransferEvent } from '../../domain/transfer/transfer-events.js'
 import { sealedField, UnreadableEventError, withErasedFields } from '../../event-store/event-codec.js'
 import { damagedType, logPages, type RecordedEvent } from '../../event-store/event-store.js'

@@ -1,8 +1,7 @@
-import type { Static } from '@sinclair/typebox'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import type { Role } from '../../../src/domain/user/permissions.js'
-import type { BulkResponse, TransferDetailView } from '../../../src/http/dashboard/api.js'
+import type { BulkResponse, TransferDetail } from '../../../src/http/dashboard/api.js'
 import { long } from '../../support/long.js'
 import { launchBrowser } from '../launch-browser.js'
 import { until } from '../watched-page.js'
@@ -10,7 +9,7 @@ import { faultsOf } from './axe.js'
 import { password } from './dashboard-client.js'
 import { context, nameOf, narrow, startDashboard } from './dashboard-service.js'
 
-type BulkAnswerView = Static<typeof BulkResponse>
+type BulkAnswerView = BulkResponse
 
 /** Without motion, so that the sheet is in its place as soon as it is open. */
 const phone = { viewport: narrow, hasTouch: true, isMobile: true, reducedMotion: 'reduce' } as const
@@ -28,7 +27,7 @@ else {
   const transferOf = async (trackingId: string) => (await service.transfers.find(trackingId))!.transfer
   const reference = async (trackingId: string) => (await transferOf(trackingId)).referenceId
   const detail = async (trackingId: string) =>
-    (await (await as('operator')).get<TransferDetailView>(`/transfers/${trackingId}`)).body
+    (await (await as('operator')).get<TransferDetail>(`/transfers/${trackingId}`)).body
   const waitForText = (page: Page, text: string | RegExp) => page.getByText(text).first().waitFor()
   async function claim(page: Page, trackingId: string): Promise<void> {
     await page.keyboard.press('c')

@@ -242,7 +242,7 @@ t.test('the queue of payouts counts and adds up every tab for its viewer', async
   )
   await clerk.post(`/transfers/${all.items[0].trackingId}/claim`, { revision: 0 })
   t.match(await until(1, 'mine'), {
-    items: [{ amountMinor: 10_00, claim: { mine: true }, awaitsApproval: false }],
+    items: [{ amountMinor: 10_00, claim: { mine: true }, awaitsApproval: false, canPay: true }],
     tabs: [
       { tab: 'unclaimed', count: 2, sumMinor: '32050' },
       { tab: 'mine', count: 1, sumMinor: '1000' },
@@ -256,6 +256,17 @@ t.test('the queue of payouts counts and adds up every tab for its viewer', async
     items: [{ amountMinor: 300_00, awaitsApproval: true, canApprove: true }],
     tabs: [{ count: 2 }, { count: 0 }, { tab: 'approval', count: 1 }, { count: 3 }],
   })
-  t.match((await queue(clerk, 'unclaimed')).items, [{ awaitsApproval: true, canApprove: false }, {}])
+  t.match((await queue(clerk, 'unclaimed')).items, [
+    { awaitsApproval: true, canApprove: false, canPay: false },
+    { amountMinor: 20_50, canPay: true },
+  ])
+  t.strictSame(
+    (await queue(approver, 'all')).items.map(({ canPay }: { readonly canPay: boolean }) => canPay),
+    [false, false, true],
+    'another user has claimed the first one',
+  )
+  t.match((await ask(staff, '')).items[0], { canPay: false })
+  await clerk.post(`/transfers/${all.items[0].trackingId}/complete`, { revision: 1 })
+  t.match(await until(2, 'all'), { tabs: [{ count: 2 }, { tab: 'mine', count: 0 }, { count: 0 }, { count: 2 }] })
   t.equal((await staff.get('/withdrawals/queue')).statusCode, 403)
 })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { isMerchantRole, type Role } from '../../../src/domain/user/permissions.js'
-import type { TransferDetailView } from '../../../src/http/dashboard/api.js'
+import type { TransferDetail } from '../../../src/http/dashboard/api.js'
 import { addMs, minuteMs } from '../../../src/kernel/time.js'
 import { misleadingMetadata } from '../../domain/transfer-samples.js'
 import { password, signIn } from '../../support/dashboard.js'
@@ -46,7 +46,7 @@ async function act({ post }: Person, trackingId: string, action: string, body: B
   const { error, ...transfer } = response.json()
   return {
     status: response.statusCode,
-    transfer: transfer as TransferDetailView,
+    transfer: transfer as TransferDetail,
     code: error?.code,
     details: error?.details,
     rule: error?.rule,
@@ -55,7 +55,7 @@ async function act({ post }: Person, trackingId: string, action: string, body: B
 }
 
 const seen = async ({ get }: Person, trackingId: string) =>
-  (await get(`/transfers/${trackingId}`)).json<TransferDetailView>()
+  (await get(`/transfers/${trackingId}`)).json<TransferDetail>()
 const typesOf = async (trackingId: string) => (await transfers.history(trackingId)).map(({ event }) => event.type)
 
 const ada = await person('Ada', 'operator')
@@ -195,11 +195,12 @@ t.test('completes, returns, resolves, reopens and reviews deposits', async (t) =
   await transfers.receiveFunds(trackingId, 1, receipt, context)
   const cancelled = await seen(cem, trackingId)
   t.strictSame(cancelled.actions, ['return', 'resolve', 'reopen'])
-  t.match(cancelled, { receivedMinor: 95_00, unsettledMinor: 95_00, needsAttention: true, kind: 'deposit' })
+  t.match(cancelled, { receivedMinor: 95_00, unsettledMinor: 95_00, expectedMinor: 95_00, needsAttention: true })
+  t.equal(cancelled.kind, 'deposit')
   const returned = await act(ada, trackingId, 'return', {
     ...{ revision: 2, amountMinor: 45_00, receiptUrl: 'https://bank.example/back' },
   })
-  t.match(returned.transfer, { returnedMinor: 45_00, unsettledMinor: 50_00 })
+  t.match(returned.transfer, { returnedMinor: 45_00, unsettledMinor: 50_00, expectedMinor: 50_00 })
   t.match(await act(ada, trackingId, 'reopen', { revision: 3, reason: 'the money arrived' }), { status: 403 })
   const reopened = await act(cem, trackingId, 'reopen', { revision: 3, reason: 'the money arrived' })
   t.match(reopened.transfer, { status: 'ManualControl' })

@@ -80,7 +80,7 @@ else {
       .getByText('This field is required, because payments from or to accounts in CH need the address of the payer.')
       .first()
       .waitFor()
-    await dialog.getByText(/^Must be a day on which banks make SEPA payments/).waitFor()
+    await dialog.getByText(/^This field must be a day on which banks make SEPA payments/).waitFor()
     t.same(await faultsOf(page), [])
     await dialog.getByRole('button', { name: 'Leave this one out' }).click()
     await typeDay(page, first)

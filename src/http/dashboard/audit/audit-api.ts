@@ -1,3 +1,4 @@
+import type { Static } from '@sinclair/typebox'
 import { Type } from '../../../kernel/typebox.js'
 import { Data, Items, List, Nullable, OneOf, Reason, StatementResponse, Text, Time } from '../api.js'
 
@@ -33,8 +34,10 @@ export const AuditStoryItem = Type.Object({
   /** The fields of the event without secrets. Amounts end in `Minor`. */
   data: Data,
 })
+export type AuditStoryItem = Static<typeof AuditStoryItem>
 /** In the order of the log. */
 export const AuditStoryResponse = Items(AuditStoryItem)
+export type AuditStoryResponse = Static<typeof AuditStoryResponse>
 
 export const AuditStateQuery = Type.Object({
   of: OneOf(['transfer', 'merchant', 'statement']),
@@ -54,6 +57,7 @@ export const AuditStateResponse = Type.Object({
   /** The lines of a statement. Null for other subjects. */
   statement: Nullable(StatementResponse.properties.items),
 })
+export type AuditStateResponse = Static<typeof AuditStateResponse>
 
 export const AuditActionsQuery = Type.Object({
   /** The actor in the log. A prefix with a trailing colon, such as `user:`, matches all actors with it. */
@@ -78,6 +82,7 @@ export const AuditAction = Type.Object({
   merchantId: Nullable(Text),
   trackingId: Nullable(Text),
 })
+export type AuditAction = Static<typeof AuditAction>
 /**
  * The actions, oldest first. One response covers a limited part of the log, so a page can be empty and have a successor. `lookedUpTo` is
  * the time of the last event that it covers.
@@ -87,6 +92,7 @@ export const AuditActionsResponse = Type.Object({
   nextCursor: Nullable(Text),
   lookedUpTo: Nullable(Time),
 })
+export type AuditActionsResponse = Static<typeof AuditActionsResponse>
 
 /** For export and manifest, which are identical for the same query with the same `until`. */
 export const AuditExportQuery = Type.Object({
@@ -113,6 +119,7 @@ export const AuditManifestResponse = Type.Object({
   /** The signature by the log's key (docs/auditing/README.md#check-an-export). */
   signature: Type.Optional(Text),
 })
+export type AuditManifestResponse = Static<typeof AuditManifestResponse>
 
 // ── Integrity ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -127,6 +134,7 @@ export const AuditFinding = Type.Object({
   /** A sentence. */
   problem: Text,
 })
+export type AuditFinding = Static<typeof AuditFinding>
 /** The extent and the findings of a verification. */
 export const AuditVerification = Type.Object({
   /** `start`: the newest part only. `rest`: everything, slowly. `requested`: everything, on request. */
@@ -139,6 +147,7 @@ export const AuditVerification = Type.Object({
   treeSize: Type.Integer(),
   findings: List(AuditFinding),
 })
+export type AuditVerification = Static<typeof AuditVerification>
 const PayoutDecision = Type.Object({ at: Time, by: Text, byName: Text, reason: Text })
 const RestoredLog = Type.Object({
   backupCreatedAt: Nullable(Time),
@@ -188,19 +197,23 @@ export const AuditIntegrityResponse = Type.Object({
   /** Other problems as sentences, such as an unreachable copy or witness. */
   problems: List(Text),
 })
+export type AuditIntegrityResponse = Static<typeof AuditIntegrityResponse>
 /** POST /audit/verify has no body and returns immediately. GET /audit/integrity shows the progress. */
 export const AuditVerifyResponse = Type.Object({
   /** False if a requested verification is already running. */
   started: Type.Boolean(),
 })
+export type AuditVerifyResponse = Static<typeof AuditVerifyResponse>
 /** POST /audit/resume-payouts, which needs a sign-in within the last ten minutes. */
 export const ResumePayoutsBody = Type.Object({
   reason: Reason,
   /** The revision that the user saw. A finding or a stop after it is `changed-meanwhile`. */
   revision: Type.Integer({ minimum: 0 }),
 })
+export type ResumePayoutsBody = Static<typeof ResumePayoutsBody>
 export const ResumePayoutsResponse = Type.Object({
   /** False if payouts were not stopped. */
   changed: Type.Boolean(),
 })
+export type ResumePayoutsResponse = Static<typeof ResumePayoutsResponse>
 // GET /audit/proof/:trackingId returns a proof file (text/plain, an attachment), as `transferd audit prove` writes it.

@@ -1,5 +1,4 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { Static } from '@sinclair/typebox'
 import { parseCheckpoint, parseNote } from '@transferd/transparency-log'
 import {
   type IntegrityStatus,
@@ -73,7 +72,7 @@ export const auditIntegrityRoutes: FastifyPluginAsyncTypebox = async (app) => {
   })
 }
 
-function checkpointOf(status: IntegrityStatus): Static<typeof AuditIntegrityResponse>['checkpoint'] {
+function checkpointOf(status: IntegrityStatus): AuditIntegrityResponse['checkpoint'] {
   const { note, signedAt, witnesses } = status
   if (note === null) return null
   const { origin, size, root } = parseCheckpoint(parseNote(note).text)

@@ -1,5 +1,4 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { changeMerchantSettings, settingsRefusal } from '../../../commands/merchant/settings-changes.js'
 import { apiKeyId, keyNameForm, scopes } from '../../../domain/merchant/api-key.js'
@@ -116,7 +115,7 @@ export const merchantRoutes: FastifyPluginAsyncTypebox = async (app) => {
     return { merchant: await noteMerchantChange(request, `${secret}-rotated`, merchantId), value }
   })
 
-  async function withCheckedEndpoint(item: Static<typeof MerchantItem>): Promise<Static<typeof MerchantItem>> {
+  async function withCheckedEndpoint(item: MerchantItem): Promise<MerchantItem> {
     const { callbackUrl, sandbox } = item.settings
     return { ...item, endpointWarning: (await networks.checkedWarningOf(callbackUrl, sandbox, resolveHost)) ?? null }
   }
@@ -134,7 +133,7 @@ export async function noteMerchantChange(
   change: string,
   merchantId: string,
   after?: ShownMerchant,
-): Promise<Static<typeof MerchantItem>> {
+): Promise<MerchantItem> {
   const { securityLog, directory } = request.server.services
   securityLog.note('security.merchant_changed', { ...changedBy(request), merchantId, change })
   await directory.catchUp()
@@ -148,7 +147,7 @@ export async function noteMerchantChange(
 type ShownMerchant = { readonly merchant: Merchant; readonly revision: number }
 
 /** @throws RequestError that names the field */
-function keyOf(body: Static<typeof CreateKeyRequest>) {
+function keyOf(body: CreateKeyRequest) {
   const { name, validUntil: end } = body
   if (!keyNameForm.test(name)) throw invalid('name', 'api-key-name-invalid', { most: 64 })
   const unknown = body.scopes.find((scope) => !scopes.some((each) => each === scope))
@@ -159,7 +158,7 @@ function keyOf(body: Static<typeof CreateKeyRequest>) {
 }
 
 /** Returns a merchant without its secrets, and without anything that helps to guess a key. */
-function itemOf(request: FastifyRequest, { merchant, revision }: ShownMerchant): Static<typeof MerchantItem> {
+function itemOf(request: FastifyRequest, { merchant, revision }: ShownMerchant): MerchantItem {
   const {
     merchantId,
     settings,
@@ -201,7 +200,7 @@ function itemOf(request: FastifyRequest, { merchant, revision }: ShownMerchant):
 }
 
 /** Returns the settings of a request, in which amounts are integers. The schema allows no other fields. */
-function settingsIn(body: Omit<Static<typeof ChangeMerchantRequest>, 'revision'>): Partial<MerchantSettings> {
+function settingsIn(body: Omit<ChangeMerchantRequest, 'revision'>): Partial<MerchantSettings> {
   const amounts = amountSettings.flatMap((name) => {
     const value = body[name]
     return value === undefined ? [] : [[name, value === null ? null : BigInt(value)]]

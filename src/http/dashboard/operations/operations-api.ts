@@ -1,3 +1,4 @@
+import type { Static } from '@sinclair/typebox'
 import { Type } from '../../../kernel/typebox.js'
 import { projectionActions } from '../../../projections/projection-status.js'
 import { Items, Kind, List, Nullable, OneOf, Reason, StatusName, Text, Time } from '../api.js'
@@ -19,9 +20,10 @@ export const ProjectionComparison = Type.Object({
   /** The ids of the first differing documents. */
   differences: List(Text),
 })
+export type ProjectionComparison = Static<typeof ProjectionComparison>
 
 /** Documents that exist next to the served ones. */
-export const ProjectionVersion = Type.Object({
+const ProjectionVersion = Type.Object({
   /** The time at which they were built or last served. */
   at: Time,
   position: Nullable(Text),
@@ -50,6 +52,7 @@ export const ProjectionTask = Type.Object({
   /** The reason for a failure, or why the built documents are not served. */
   reason: Nullable(Text),
 })
+export type ProjectionTask = Static<typeof ProjectionTask>
 
 export const ProjectionItem = Type.Object({
   name: Text,
@@ -85,6 +88,8 @@ export const ProjectionItem = Type.Object({
   /** The possible actions, regardless of the user's permissions. */
   actions: List(OneOf(projectionActions)),
 })
+export type ProjectionItem = Static<typeof ProjectionItem>
+export type ProjectionAction = ProjectionItem['actions'][number]
 export const ProjectionsResponse = Items(
   Type.Intersect([
     ProjectionItem,
@@ -94,6 +99,7 @@ export const ProjectionsResponse = Items(
     }),
   ]),
 )
+export type ProjectionsResponse = Static<typeof ProjectionsResponse>
 
 /** The projections whose lists are out of date: stopped, or more than five seconds behind. */
 export const FreshnessResponse = Type.Object({
@@ -107,13 +113,16 @@ export const FreshnessResponse = Type.Object({
     }),
   ),
 })
+export type FreshnessResponse = Static<typeof FreshnessResponse>
 
 /** For one projection, and (`POST /operations/projections/rebuild`) for all of them together. */
 export const RebuildRequest = Type.Object({
   /** If true, the built documents wait for a switch. Otherwise they are compared with the served ones, and served if they are identical. */
   keep: Type.Optional(Type.Boolean()),
 })
+export type RebuildRequest = Static<typeof RebuildRequest>
 export const PauseRequest = Type.Object({ reason: Type.Optional(Reason) })
+export type PauseRequest = Static<typeof PauseRequest>
 /** For verify, switch, rollback, resume and cancel. */
 export const PlainRequest = Type.Object({})
 
@@ -128,7 +137,9 @@ export const ProblemItem = Type.Object({
   /** The projections that have stopped at it. */
   stopped: List(Text),
 })
+export type ProblemItem = Static<typeof ProblemItem>
 export const ProblemsResponse = Items(ProblemItem)
+export type ProblemsResponse = Static<typeof ProblemsResponse>
 
 /** Ignores the event permanently. A separate event records the user and the reason. */
 export const SkipEventRequest = Type.Object({
@@ -136,11 +147,13 @@ export const SkipEventRequest = Type.Object({
   revision: Type.Integer({ minimum: 0, maximum: 4_294_967_295 }),
   reason: Reason,
 })
+export type SkipEventRequest = Static<typeof SkipEventRequest>
 export const SkipEventResponse = Type.Object({
   problem: Text,
   /** False if it was already skipped. */
   changed: Type.Boolean(),
 })
+export type SkipEventResponse = Static<typeof SkipEventResponse>
 
 // ── Nodes ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -160,6 +173,7 @@ export const NodeItem = Type.Object({
   /** True for the responding node. */
   current: Type.Boolean(),
 })
+export type NodeItem = Static<typeof NodeItem>
 /** A task that runs in one process at a time, such as `projection:transfers`, `callbacks` or `expiry`. */
 export const LeaseItem = Type.Object({
   name: Text,
@@ -167,7 +181,9 @@ export const LeaseItem = Type.Object({
   nodeId: Nullable(Text),
   renewedAt: Time,
 })
+export type LeaseItem = Static<typeof LeaseItem>
 export const NodesResponse = Type.Object({ nodes: List(NodeItem), leases: List(LeaseItem) })
+export type NodesResponse = Static<typeof NodesResponse>
 
 // ── Stuck transfers ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -201,6 +217,7 @@ export const StuckItem = Type.Object({
   /** The number of claims and approvals. 0 for deposits. */
   steps: Type.Integer(),
 })
+export type StuckItem = Static<typeof StuckItem>
 /** The oldest first, at most 100 per reason. Each reason has a minimum age. */
 export const StuckResponse = Type.Object({
   at: Time,
@@ -217,6 +234,7 @@ export const StuckResponse = Type.Object({
     }),
   ),
 })
+export type StuckResponse = Static<typeof StuckResponse>
 
 // ── Checks ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -232,4 +250,6 @@ export const CheckItem = Type.Object({
   /** The remedy, as an English sentence, or null if none is needed. */
   advice: Nullable(Text),
 })
+export type CheckItem = Static<typeof CheckItem>
 export const ChecksResponse = Type.Object({ at: Time, checks: List(CheckItem) })
+export type ChecksResponse = Static<typeof ChecksResponse>

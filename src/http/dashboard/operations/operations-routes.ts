@@ -129,7 +129,7 @@ export const operationsRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.get('/operations/checks', read({}, ChecksResponse), async () => ({ at: clock(), checks: await checks() }))
 }
 
-function rebuild(by: string, { keep = false }: Static<typeof RebuildRequest>): TaskRequest {
+function rebuild(by: string, { keep = false }: RebuildRequest): TaskRequest {
   return { what: 'rebuild', by, ...(keep && { keep }) }
 }
 

@@ -1,21 +1,15 @@
 import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
+import { oldestFirst, type PayoutTab, payoutTabs } from '../../../domain/transfer/payout-queue.js'
 import type { Page } from '../../../queries/list-page.js'
-import type { TransferDocument } from '../../../read-models/documents.js'
-import {
-  type PayoutQueueQuery,
-  type PayoutQueueResponse,
-  type PayoutTab,
-  payoutTabs,
-  type TransferRowView,
-} from '../api.js'
+import type { PayoutQueueQuery, PayoutQueueResponse, TransferRow } from '../api.js'
 import { merchantsOf, readBy } from '../session-guard.js'
 import { rowOf } from '../transfers/dashboard-transfer-view.js'
 
 /** The withdrawals of each status that are read and counted, and the rows of a response. */
 const limits = { counted: 500, rows: 200 }
 
-const isIn: { readonly [tab in PayoutTab]: (row: TransferRowView) => boolean } = {
+const isIn: { readonly [tab in PayoutTab]: (row: TransferRow) => boolean } = {
   unclaimed: ({ claim }) => claim === null,
   mine: ({ claim }) => claim?.mine === true,
   approval: ({ canApprove }) => canApprove,
@@ -26,49 +20,43 @@ const isIn: { readonly [tab in PayoutTab]: (row: TransferRowView) => boolean } =
 export async function payoutQueue(
   request: FastifyRequest,
   { merchantId, tab = 'all' }: Static<typeof PayoutQueueQuery>,
-): Promise<Static<typeof PayoutQueueResponse>> {
+): Promise<PayoutQueueResponse> {
   const { readers } = request.server.services
   const merchantIds = merchantsOf(request, merchantId)
-  const pages: Page<TransferDocument>[] = []
+  const pages: Page<TransferRow>[] = []
   // Sequentially, because a withdrawal that is sent to manual control in between is then found twice instead of missed.
   for (const status of ['Pending', 'ManualControl'] as const) {
     const query = { merchantIds, kind: 'withdrawal', status, sort: 'oldest', limit: limits.counted } as const
-    pages.push(await readers.page(readBy(request), 'transfers', query))
+    const { items, nextCursor } = await readers.page(readBy(request), 'transfers', query)
+    pages.push({ items: items.map((document) => rowOf(request, document)), nextCursor })
   }
-  const queue = mergeQueue(pages)
-  const rows = queue.items.map((document) => rowOf(request, document))
+  const { items: rows, hasMore } = mergeQueue(pages)
   const items = rows.filter(isIn[tab])
   return {
     items: items.slice(0, limits.rows),
-    more: queue.hasMore || items.length > limits.rows,
+    more: hasMore || items.length > limits.rows,
     tabs: payoutTabs.map((name) => {
       const inTab = rows.filter(isIn[name])
       const sumMinor = inTab.reduce((sum, { amountMinor }) => sum + BigInt(amountMinor), 0n)
       return { tab: name, count: inTab.length, sumMinor: String(sumMinor) }
     }),
-    uncounted: queue.hasMore,
+    uncounted: hasMore,
   }
 }
-
-type Queued = Pick<TransferDocument, '_id' | 'revision' | 'createdAt'>
 
 /**
  * Merges lists into one queue, oldest first. The queue ends where the first incomplete list ends, because rows of that list would be
  * missing after it.
  */
-export function mergeQueue<Row extends Queued>(lists: readonly Page<Row>[]) {
+export function mergeQueue<Row extends Pick<TransferRow, 'trackingId' | 'revision' | 'createdAt'>>(
+  lists: readonly Page<Row>[],
+) {
   const ends = lists.flatMap(({ items, nextCursor }) => (nextCursor === null ? [] : [items.at(-1)?.createdAt ?? '']))
   const end = ends.sort()[0]
   const latest = new Map<string, Row>()
   for (const row of lists.flatMap(({ items }) => items)) {
-    if ((latest.get(row._id)?.revision ?? -1) < row.revision) latest.set(row._id, row)
+    if ((latest.get(row.trackingId)?.revision ?? -1) < row.revision) latest.set(row.trackingId, row)
   }
-  const items = [...latest.values()]
-    .filter(({ createdAt }) => end === undefined || createdAt <= end)
-    .sort((a, b) => compare(a.createdAt, b.createdAt) || compare(a._id, b._id))
+  const items = [...latest.values()].filter(({ createdAt }) => end === undefined || createdAt <= end).sort(oldestFirst)
   return { items, hasMore: end !== undefined }
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
 }

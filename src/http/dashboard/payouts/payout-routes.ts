@@ -25,7 +25,7 @@ import { payoutQueue } from './payout-queue.js'
 import { acceptedOf, requireRecentSignIn } from './settlement-routes.js'
 
 type Item = Static<typeof BulkAction>['items'][number]
-type Outcome = Static<typeof BulkResponse>['items'][number]
+type Outcome = BulkResponse['items'][number]
 
 /** Allows 200 withdrawals with a receipt URL each. */
 const bodyLimit = 512 * 1024
@@ -132,10 +132,7 @@ const bankFileFields = {
 }
 
 /** @throws RequestError that names every problem of the batch */
-async function fileFor(
-  request: FastifyRequest,
-  { trackingIds, manualControl, ...batch }: Static<typeof BankFileRequest>,
-) {
+async function fileFor(request: FastifyRequest, { trackingIds, manualControl, ...batch }: BankFileRequest) {
   const { currency, transfers } = request.server.services
   if (await transfers.arePayoutsStopped()) throw new RequestError('payouts-stopped')
   checkText('repeat.reason', batch.repeat?.reason)

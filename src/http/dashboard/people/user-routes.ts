@@ -1,5 +1,4 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import type { User } from '../../../domain/user/user.js'
 import { Type } from '../../../kernel/typebox.js'
@@ -25,7 +24,7 @@ export const userRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { users, userDirectory } = app.services
   const manage = app.viewers.allow('users:manage')
   const read = app.viewers.allow('users:read')
-  const viewOf = (request: FastifyRequest, { user, revision }: Shown): Static<typeof UserItem> => {
+  const viewOf = (request: FastifyRequest, { user, revision }: Shown): UserItem => {
     const { userId, name, role, merchantIds, disabled, mustChangePassword, createdAt, lastSignInAt } = user
     const shown = { userId, name, role, merchantIds, disabled, mustChangePassword, createdAt, lastSignInAt }
     const heldBy = user.heldBy.map(actorNames(request))

@@ -1,3 +1,4 @@
+import type { Static } from '@sinclair/typebox'
 import { Type } from '../../../kernel/typebox.js'
 import { Data, List, Nullable, Reason, Text, Time } from '../api.js'
 
@@ -24,12 +25,14 @@ export const PrivacyStatusResponse = Type.Object({
   /** The time of the newest counted event, or null. */
   countedTo: Nullable(Time),
 })
+export type PrivacyStatusResponse = Static<typeof PrivacyStatusResponse>
 
 /** A customer of a merchant, by the merchant's userId. */
 export const CustomerRequest = Type.Object({
   merchantId: Type.String({ minLength: 1, maxLength: 64 }),
   userId: Type.String({ minLength: 1, maxLength: 128 }),
 })
+export type CustomerRequest = Static<typeof CustomerRequest>
 
 /** All data about a customer, offered as a file, to respond to an access request. */
 export const CustomerExport = Type.Object({
@@ -53,6 +56,7 @@ export const CustomerExport = Type.Object({
 })
 
 export const EraseCustomerRequest = Type.Composite([CustomerRequest, Type.Object({ reason: Reason })])
+export type EraseCustomerRequest = Static<typeof EraseCustomerRequest>
 
 /** Rejected with `transfers-open` while a transfer of the customer is Pending or in ManualControl, and with `unknown-customer`. */
 export const ErasureResponse = Type.Object({
@@ -63,3 +67,4 @@ export const ErasureResponse = Type.Object({
   /** The number of deleted receipts. */
   receipts: Count,
 })
+export type ErasureResponse = Static<typeof ErasureResponse>

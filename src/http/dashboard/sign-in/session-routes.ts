@@ -186,7 +186,7 @@ function offered(sessionId: string): string {
   return `session:${sessionId}:second factor`
 }
 
-export function viewOfSession(session: Session, viewer: Viewer): Static<typeof SessionItem> {
+export function viewOfSession(session: Session, viewer: Viewer): SessionItem {
   const { sessionId, createdAt, lastSeenAt, address, userAgent } = session
   const current = sessionId === viewer.sessionId
   return { sessionId, current, createdAt, lastSeenAt, expiresAt: endOf(session), address, userAgent }

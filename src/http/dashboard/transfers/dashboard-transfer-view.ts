@@ -1,9 +1,10 @@
 import type { FastifyRequest } from 'fastify'
 import type { FoundTransfer } from '../../../commands/transfer/transfer-requests.js'
 import { type Actor, isPossible, possibleActions } from '../../../domain/transfer/allowed-actions.js'
+import { expectedMinor } from '../../../domain/transfer/completion.js'
 import { activeClaim, needsApproval, validApproval } from '../../../domain/transfer/payout.js'
+import { isTerminal } from '../../../domain/transfer/status.js'
 import {
-  isTerminal,
   needsAttention,
   noFunds,
   requestOf,
@@ -18,7 +19,7 @@ import { documentOf, transferOf } from '../../../read-models/transfer-document.j
 import { storedTrackingId } from '../../query-parameters.js'
 import { RequestError } from '../../refusals.js'
 import type { HttpServices } from '../../services.js'
-import { permissionOf, type TransferDetailView, type TransferRowView } from '../api.js'
+import { permissionOf, type TransferDetail, type TransferRow } from '../api.js'
 import { actorNames, sees } from '../session-guard.js'
 
 /** Loads a transfer from the log. @throws RequestError if it is unknown or the viewer has no access to its merchant */
@@ -33,12 +34,15 @@ export function rowOf(
   request: FastifyRequest,
   document: TransferDocument,
   transfer = transferOf(document),
-): TransferRowView {
+): TransferRow {
   const { _id: trackingId, accountNumber = null, expiresAt = null } = document
   const claim = activeClaim(transfer, request.server.services.clock())
   const file = transfer.kind === 'withdrawal' ? transfer.payout.files.at(-1) : undefined
   const awaitsApproval = isApprovalMissing(transfer, actorOf(request, transfer))
+  const isOpen = document.kind === 'withdrawal' && !isTerminal(document.status)
+  const isPayable = isOpen && isAllowed(request.viewer.role, permissionOf.claim)
   const isApprover = isAllowed(request.viewer.role, permissionOf.approve)
+  const mine = claim?.by === userActor(request)
   return {
     trackingId,
     merchantId: document.merchantId,
@@ -58,11 +62,12 @@ export function rowOf(
       ...personOf(request, claim.by),
       at: claim.at,
       until: claim.until,
-      mine: claim.by === userActor(request),
+      mine,
     },
     bankFile: file ? { messageId: file.messageId, name: actorNames(request)(file.by), at: file.at } : null,
     awaitsApproval,
     canApprove: awaitsApproval && isApprover && isPossible('approve', transfer, actorOf(request, transfer)),
+    canPay: isPayable && !awaitsApproval && (claim === null || mine),
     createdAt: document.createdAt,
     updatedAt: document.updatedAt,
     expiresAt,
@@ -77,7 +82,7 @@ function isApprovalMissing(transfer: Transfer, { approvalAboveMinor }: Actor): b
 }
 
 /** Returns a complete transfer with the actions that the viewer can take. */
-export async function detailOf(request: FastifyRequest, found: FoundTransfer): Promise<TransferDetailView> {
+export async function detailOf(request: FastifyRequest, found: FoundTransfer): Promise<TransferDetail> {
   const { transfer, revision } = found
   const { receiptUrl, message } = transfer
   const payoutsStopped = await arePayoutsStopped(transfer, request.server.services)
@@ -95,6 +100,7 @@ export async function detailOf(request: FastifyRequest, found: FoundTransfer): P
     returnedMinor: Number(returnedMinor(funds)),
     resolvedMinor: Number(funds.resolvedMinor),
     unsettledMinor: Number(unsettledMinor(transfer)),
+    expectedMinor: Number(expectedMinor(transfer) ?? 0n),
     approval: {
       needed: !isTerminal(transfer.status) && needsApproval(transfer, transfer.amountMinor, actor.approvalAboveMinor),
       by: approval && {

@@ -1,6 +1,6 @@
 import { useEffect, useEffectEvent } from 'react'
+import type { LiveMessage } from '../../../../src/http/dashboard/api'
 import { api } from './api-client'
-import type { LiveMessage } from './contract'
 import { followEvents } from './event-stream'
 import { setShownLive } from './shown-live'
 

@@ -1,6 +1,6 @@
 import { useState } from 'react'
+import type { ChangePasswordRequest, Session } from '../../../../src/http/dashboard/api'
 import { api } from '../api/api-client'
-import type { ChangePasswordRequest, Session } from '../api/contract'
 import { useAction } from '../api/use-action'
 import { Form } from '../components/Form'
 import { PasswordField } from '../components/SignInFields'

@@ -25,8 +25,8 @@ import {
   ModalOverlay,
   TextField,
 } from 'react-aria-components'
+import type { SearchResponse } from '../../../../src/http/dashboard/api'
 import { api } from '../api/api-client'
-import type { SearchResponse } from '../api/contract'
 import { StatusBadge } from '../components/Badge'
 import { searchedText } from '../components/form-data'
 import { Time } from '../components/Time'

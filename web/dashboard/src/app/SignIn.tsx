@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
+import type { ConfirmRequest, Session, SignInRequest } from '../../../../src/http/dashboard/api'
 import { api } from '../api/api-client'
-import type { ConfirmRequest, Session, SignInRequest } from '../api/contract'
 import { useAction } from '../api/use-action'
 import { Button } from '../components/Button'
 import { Dialog } from '../components/Dialog'

@@ -1,7 +1,8 @@
 import { createContext, useContext } from 'react'
+import type { Permission } from '../../../../src/domain/user/permissions'
+import type { Session } from '../../../../src/http/dashboard/api'
 import { api } from '../api/api-client'
 import { ApiError } from '../api/api-error'
-import type { Permission, Session } from '../api/contract'
 import { queryClient } from './query-client'
 
 export const sessionQuery = {

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useLocation } from '@tanstack/react-router'
+import type { FreshnessResponse } from '../../../../src/http/dashboard/operations/operations-api'
 import { api } from '../api/api-client'
-import type { FreshnessResponse } from '../api/contract'
 import { usePermission } from './current-session'
 
 /** The projections whose documents each page shows. Other pages read the log, or say themselves how old they are. */

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
+import type { OpenResponse } from '../../../../src/http/dashboard/api'
 import { api } from '../api/api-client'
-import type { OpenResponse } from '../api/contract'
 import { usePermission } from './current-session'
 import { useFreshness } from './freshness'
 import { useMerchant } from './merchant-names'

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
+import type { PayoutsResponse } from '../../../../src/http/dashboard/api'
 import { api } from '../api/api-client'
-import type { PayoutsResponse } from '../api/contract'
 
 export const payoutsQuery = {
   queryKey: ['payouts'],

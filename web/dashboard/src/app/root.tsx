@@ -1,5 +1,5 @@
 import { createRootRoute, createRoute, Outlet, retainSearchParams } from '@tanstack/react-router'
-import type { Permission } from '../api/contract'
+import type { Permission } from '../../../../src/domain/user/permissions'
 import { Gate } from './Gate'
 import { Layout } from './Layout'
 import { NotFound } from './NotFound'

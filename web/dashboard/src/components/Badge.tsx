@@ -1,6 +1,6 @@
 import { Check, CircleAlert, CircleDashed, Clock, Hand, type LucideIcon, UserCheck, X } from 'lucide-react'
 import type { ReactNode } from 'react'
-import type { Status } from '../api/contract'
+import type { Status } from '../../../../src/domain/transfer/status'
 import { useText } from '../app/texts'
 import './Badge.css'
 

@@ -1,4 +1,4 @@
-import type { CallbackRow } from '../api/contract'
+import type { CallbackRow } from '../../../../src/http/dashboard/api'
 import { useText } from '../app/texts'
 import { Badge } from './Badge'
 

@@ -1,4 +1,4 @@
-import type { SessionItem } from '../api/contract'
+import type { SessionItem } from '../../../../src/http/dashboard/api'
 import { useText } from '../app/texts'
 import { BrowserName } from './BrowserName'
 import type { Column } from './DataTable'

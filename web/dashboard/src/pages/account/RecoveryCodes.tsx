@@ -1,6 +1,6 @@
 import { useState } from 'react'
+import type { RecoveryCodes } from '../../../../../src/http/dashboard/api'
 import { api } from '../../api/api-client'
-import type { RecoveryCodes } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { sessionQuery, useSession } from '../../app/current-session'
 import { useText } from '../../app/texts'

@@ -1,6 +1,6 @@
 import { useState } from 'react'
+import type { SecondFactorCode, SecondFactorOffer, Session } from '../../../../../src/http/dashboard/api'
 import { api } from '../../api/api-client'
-import type { SecondFactorCode, SecondFactorOffer, Session } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { setSession, useSession } from '../../app/current-session'
 import { useText } from '../../app/texts'

@@ -1,8 +1,8 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
+import type { AuditAction, AuditActionsResponse } from '../../../../../src/http/dashboard/audit/audit-api'
 import { api } from '../../api/api-client'
 import type { ApiError } from '../../api/api-error'
-import type { AuditAction, AuditActions } from '../../api/contract'
 import { useActorName } from '../../app/actor-names'
 import { useEventName } from '../../app/event-names'
 import { useMerchantName } from '../../app/merchant-names'
@@ -71,11 +71,17 @@ export function AuditActionList() {
 type ActionFilters = { readonly [name in 'actor' | 'type' | 'from' | 'to']: string | undefined }
 
 function useActions(filters: ActionFilters) {
-  return useInfiniteQuery<AuditActions, ApiError, { readonly pages: AuditActions[] }, readonly unknown[], string>({
+  return useInfiniteQuery<
+    AuditActionsResponse,
+    ApiError,
+    { readonly pages: AuditActionsResponse[] },
+    readonly unknown[],
+    string
+  >({
     queryKey: ['audit-actions', filters],
     initialPageParam: '',
     queryFn: ({ pageParam, signal }) =>
-      api.get<AuditActions>('/audit/actions', { ...filters, cursor: pageParam }, signal),
+      api.get<AuditActionsResponse>('/audit/actions', { ...filters, cursor: pageParam }, signal),
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
     refetchOnWindowFocus: false,
   })

@@ -1,6 +1,6 @@
 import { useState } from 'react'
+import type { AuditManifestResponse } from '../../../../../src/http/dashboard/audit/audit-api'
 import { api } from '../../api/api-client'
-import type { AuditManifest } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { useMerchant, useMerchantName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
@@ -14,7 +14,7 @@ import { Segments } from '../../components/Segments'
 import { Time } from '../../components/Time'
 
 const formats = ['ndjson', 'csv'] as const
-type Format = AuditManifest['format']
+type Format = AuditManifestResponse['format']
 
 /** Requests the manifest first. The manifest fixes the end of the export, so the downloaded file contains exactly the listed events. */
 export function AuditExport() {
@@ -23,9 +23,9 @@ export function AuditExport() {
   const merchantName = useMerchantName()
   const [period, setPeriod] = useState<{ readonly from?: string; readonly to?: string }>({})
   const [format, setFormat] = useState<Format>('ndjson')
-  const [manifest, setManifest] = useState<AuditManifest>()
-  const prepare = useAction<void, AuditManifest>({
-    run: () => api.get<AuditManifest>('/audit/manifest', { merchantId, ...period, format }),
+  const [manifest, setManifest] = useState<AuditManifestResponse>()
+  const prepare = useAction<void, AuditManifestResponse>({
+    run: () => api.get<AuditManifestResponse>('/audit/manifest', { merchantId, ...period, format }),
     onSuccess: setManifest,
   })
   return (
@@ -56,7 +56,7 @@ export function AuditExport() {
   )
 }
 
-function Manifest({ manifest }: { readonly manifest: AuditManifest }) {
+function Manifest({ manifest }: { readonly manifest: AuditManifestResponse }) {
   const text = useText()
   const merchantName = useMerchantName()
   const { format, merchantId, from, to, until, events, firstPosition, lastPosition, files } = manifest

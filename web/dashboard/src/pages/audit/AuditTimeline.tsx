@@ -1,5 +1,5 @@
 import { hasValue } from '../../../../../src/domain/event-summary'
-import type { AuditStoryItem } from '../../api/contract'
+import type { AuditStoryItem } from '../../../../../src/http/dashboard/audit/audit-api'
 import { useActorName } from '../../app/actor-names'
 import { useEventName } from '../../app/event-names'
 import { useText } from '../../app/texts'

@@ -1,4 +1,4 @@
-import type { AuditIntegrity } from '../../api/contract'
+import type { AuditIntegrityResponse } from '../../../../../src/http/dashboard/audit/audit-api'
 import { useText } from '../../app/texts'
 import { Badge } from '../../components/Badge'
 import { Card } from '../../components/Card'
@@ -8,7 +8,7 @@ import { Facts } from '../../components/Facts'
 import { Time } from '../../components/Time'
 
 /** Shows the last signed checkpoint of the log. A copy kept elsewhere reveals whether the log is truncated later. */
-export function CheckpointCard({ integrity }: { readonly integrity: AuditIntegrity }) {
+export function CheckpointCard({ integrity }: { readonly integrity: AuditIntegrityResponse }) {
   const text = useText()
   const { checkpoint, verifierKey, problems } = integrity
   return (

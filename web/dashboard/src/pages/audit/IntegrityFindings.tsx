@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import type { AuditFinding } from '../../api/contract'
+import type { AuditFinding } from '../../../../../src/http/dashboard/audit/audit-api'
 import { useText } from '../../app/texts'
 import { Badge } from '../../components/Badge'
 

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import type { PayoutsResponse } from '../../../../../src/http/dashboard/api'
+import type { AuditIntegrityResponse, AuditVerifyResponse } from '../../../../../src/http/dashboard/audit/audit-api'
 import { api } from '../../api/api-client'
-import type { AuditIntegrity, AuditVerify, PayoutsResponse } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { usePermission } from '../../app/current-session'
 import { payoutsQuery } from '../../app/payouts-stopped-query'
@@ -33,7 +34,7 @@ export function IntegrityView() {
   const query = useQuery({
     queryKey: integrityKey,
     queryFn: async ({ signal, client }) => {
-      const integrity = await api.get<AuditIntegrity>('/audit/integrity', {}, signal)
+      const integrity = await api.get<AuditIntegrityResponse>('/audit/integrity', {}, signal)
       const payouts: PayoutsResponse = { stopped: integrity.payoutsStopped !== null }
       client.setQueryData(payoutsQuery.queryKey, payouts)
       return integrity
@@ -41,8 +42,8 @@ export function IntegrityView() {
     refetchInterval: ({ state: { data } }) =>
       isVerifying(data) || (previous !== undefined && newestRequested(data) === previous) ? busyMs : quietMs,
   })
-  const verify = useAction<void, AuditVerify>({
-    run: () => api.send<AuditVerify>('POST', '/audit/verify'),
+  const verify = useAction<void, AuditVerifyResponse>({
+    run: () => api.send<AuditVerifyResponse>('POST', '/audit/verify'),
     refresh: [integrityKey],
     onSuccess: ({ started }) => {
       if (started) setPrevious(newestRequested(query.data))
@@ -76,16 +77,16 @@ export function IntegrityView() {
   )
 }
 
-function isVerifying(integrity: AuditIntegrity | undefined): boolean {
+function isVerifying(integrity: AuditIntegrityResponse | undefined): boolean {
   return integrity?.verifications.some(({ finishedAt }) => finishedAt === null) ?? false
 }
 
 /** Returns the start time of the newest requested verification, or '' if none was requested. */
-function newestRequested(integrity: AuditIntegrity | undefined): string {
+function newestRequested(integrity: AuditIntegrityResponse | undefined): string {
   return integrity?.verifications.find(({ occasion }) => occasion === 'requested')?.startedAt ?? ''
 }
 
-function Payouts({ integrity: { payoutsStopped, resumed } }: { readonly integrity: AuditIntegrity }) {
+function Payouts({ integrity: { payoutsStopped, resumed } }: { readonly integrity: AuditIntegrityResponse }) {
   const text = useText()
   const canResume = usePermission('integrity:resume')
   const [isConfirming, setConfirming] = useState(false)

@@ -1,11 +1,11 @@
-import type { AuditIntegrity } from '../../api/contract'
+import type { AuditIntegrityResponse } from '../../../../../src/http/dashboard/audit/audit-api'
 import { useText } from '../../app/texts'
 import { ButtonLink } from '../../components/Button'
 import { Duration } from '../../components/Duration'
 import { Facts } from '../../components/Facts'
 import { Time } from '../../components/Time'
 
-type Restored = NonNullable<NonNullable<AuditIntegrity['payoutsStopped']>['restored']>
+type Restored = NonNullable<NonNullable<AuditIntegrityResponse['payoutsStopped']>['restored']>
 
 /** Shows the restore of the log that stopped payouts, with links to the withdrawals that may have been paid after the backup. */
 export function RestoredLog({ restored }: { readonly restored: Restored }) {

@@ -1,13 +1,17 @@
 import type { QueryKey } from '@tanstack/react-query'
 import { useState } from 'react'
+import type {
+  AuditIntegrityResponse,
+  ResumePayoutsBody,
+  ResumePayoutsResponse,
+} from '../../../../../src/http/dashboard/audit/audit-api'
 import { api } from '../../api/api-client'
-import type { AuditIntegrity, ResumePayouts, ResumePayoutsBody } from '../../api/contract'
 import { useText } from '../../app/texts'
 import { ReasonDialog } from '../../components/ReasonDialog'
 import { notify } from '../../components/Toasts'
 
 interface ResumeDialogProps {
-  readonly stopped: NonNullable<AuditIntegrity['payoutsStopped']>
+  readonly stopped: NonNullable<AuditIntegrityResponse['payoutsStopped']>
   readonly refresh: readonly QueryKey[]
   readonly onClose: () => void
 }
@@ -23,7 +27,7 @@ export function ResumePayoutsDialog({ stopped, refresh, onClose }: ResumeDialogP
       reasonHelp={text('common.reasonHelp')}
       run={(reason) => {
         const body: ResumePayoutsBody = { reason, revision }
-        return api.send<ResumePayouts>('POST', '/audit/resume-payouts', body)
+        return api.send<ResumePayoutsResponse>('POST', '/audit/resume-payouts', body)
       }}
       refresh={refresh}
       onSuccess={() => {

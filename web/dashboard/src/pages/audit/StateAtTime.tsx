@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { hasValue, isOpenRecord } from '../../../../../src/domain/event-summary'
+import type { AuditStateResponse } from '../../../../../src/http/dashboard/audit/audit-api'
 import { api } from '../../api/api-client'
-import type { AuditState } from '../../api/contract'
 import { useText } from '../../app/texts'
 import { Card } from '../../components/Card'
 import { Empty } from '../../components/Empty'
@@ -11,7 +11,7 @@ import { StatementTable } from '../statement/StatementTable'
 import { FieldValue, useFieldName } from './field-names'
 
 interface StateAtTimeProps {
-  readonly of: AuditState['of']
+  readonly of: AuditStateResponse['of']
   readonly id: string
   readonly at: string | undefined
   /** The fields that the chosen event changed, which are marked. */
@@ -24,7 +24,7 @@ export function StateAtTime({ of, id, at, changed = [] }: StateAtTimeProps) {
   const search = { of, id, at }
   const query = useQuery({
     queryKey: ['audit-state', search],
-    queryFn: ({ signal }) => api.get<AuditState>('/audit/state', search, signal),
+    queryFn: ({ signal }) => api.get<AuditStateResponse>('/audit/state', search, signal),
   })
   return (
     <Card title={text(at === undefined ? 'audit.stateNow' : 'audit.stateThen')}>

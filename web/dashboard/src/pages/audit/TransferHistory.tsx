@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useEffect, useEffectEvent } from 'react'
+import type { TransfersResponse } from '../../../../../src/http/dashboard/api'
+import type { AuditStoryResponse } from '../../../../../src/http/dashboard/audit/audit-api'
 import { isStoredUuid, storedUuid } from '../../../../../src/kernel/uuid'
 import { api } from '../../api/api-client'
-import type { AuditStory, TransfersResponse } from '../../api/contract'
 import { useMerchantName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
@@ -69,7 +70,7 @@ function History({ id, at, onSelect }: HistoryProps) {
   // All events stay visible. Those after the chosen time are marked.
   const query = useQuery({
     queryKey: ['audit-story', id],
-    queryFn: ({ signal }) => api.get<AuditStory>(`/audit/story/${encodeURIComponent(id)}`, {}, signal),
+    queryFn: ({ signal }) => api.get<AuditStoryResponse>(`/audit/story/${encodeURIComponent(id)}`, {}, signal),
   })
   const changes = useChanges(id, query.data?.items ?? [])
   const changed = at === undefined ? undefined : changes.get(at)

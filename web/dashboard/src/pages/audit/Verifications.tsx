@@ -1,4 +1,4 @@
-import type { AuditVerification } from '../../api/contract'
+import type { AuditVerification } from '../../../../../src/http/dashboard/audit/audit-api'
 import { useText } from '../../app/texts'
 import { Badge } from '../../components/Badge'
 import { Empty } from '../../components/Empty'

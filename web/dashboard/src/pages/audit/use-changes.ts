@@ -1,6 +1,6 @@
 import { useQueries } from '@tanstack/react-query'
+import type { AuditStateResponse, AuditStoryItem } from '../../../../../src/http/dashboard/audit/audit-api'
 import { api } from '../../api/api-client'
-import type { AuditState, AuditStoryItem } from '../../api/contract'
 import { type ChangedField, changedFields } from './changed-fields'
 
 /** The limit of states that are requested. Earlier events of a longer history show their own fields only. */
@@ -14,7 +14,8 @@ export function useChanges(id: string, items: readonly AuditStoryItem[]): Readon
       const search = { of: 'transfer', id, at: position }
       return {
         queryKey: ['audit-state', search],
-        queryFn: ({ signal }: { readonly signal: AbortSignal }) => api.get<AuditState>('/audit/state', search, signal),
+        queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
+          api.get<AuditStateResponse>('/audit/state', search, signal),
         staleTime: Number.POSITIVE_INFINITY,
       }
     }),

@@ -1,7 +1,7 @@
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
+import type { CallbackRow, ResendRequest, ResendResponse } from '../../../../../src/http/dashboard/api'
 import { api } from '../../api/api-client'
-import type { CallbackRow, ResendRequest, ResendResponse } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { usePages } from '../../api/use-pages'
 import { usePermission } from '../../app/current-session'

@@ -1,4 +1,4 @@
-import type { EndpointItem } from '../../api/contract'
+import type { EndpointItem } from '../../../../../src/http/dashboard/api'
 import { useText } from '../../app/texts'
 import { Badge } from '../../components/Badge'
 import { Time } from '../../components/Time'

@@ -1,7 +1,7 @@
 import { Send } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { useIntl } from 'react-intl'
-import type { EndpointItem } from '../../api/contract'
+import type { EndpointItem } from '../../../../../src/http/dashboard/api'
 import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'

@@ -1,5 +1,5 @@
+import type { ResendRequest, ResendResponse } from '../../../../../src/http/dashboard/api'
 import { api } from '../../api/api-client'
-import type { ResendRequest, ResendResponse } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'

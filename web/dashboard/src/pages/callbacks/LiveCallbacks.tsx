@@ -1,7 +1,7 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { EqualNot, RotateCw } from 'lucide-react'
 import { useEffect, useState } from 'react'
-import type { Session } from '../../api/contract'
+import type { Session } from '../../../../../src/http/dashboard/api'
 import { useThrottled } from '../../api/use-throttled'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'

@@ -1,5 +1,5 @@
+import type { EndpointItem, ResendRequest, ResendResponse } from '../../../../../src/http/dashboard/api'
 import { api } from '../../api/api-client'
-import type { EndpointItem, ResendRequest, ResendResponse } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
 import { DateField } from '../../components/DateField'

@@ -1,6 +1,6 @@
 import { useState } from 'react'
+import type { EndpointItem, TestAnswer } from '../../../../../src/http/dashboard/api'
 import { api } from '../../api/api-client'
-import type { EndpointItem, TestAnswer } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
 import { Badge } from '../../components/Badge'

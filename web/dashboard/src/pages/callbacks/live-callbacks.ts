@@ -1,4 +1,4 @@
-import type { Status } from '../../api/contract'
+import type { Status } from '../../../../../src/domain/transfer/status'
 
 /** The events of `GET /dashboard/api/callbacks/stream`, by name. */
 export interface StreamEvents {

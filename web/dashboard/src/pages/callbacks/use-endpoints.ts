@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
+import type { EndpointsResponse } from '../../../../../src/http/dashboard/api'
 import { api } from '../../api/api-client'
-import type { EndpointsResponse } from '../../api/contract'
 
 export function useEndpoints() {
   return useQuery({

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { scopes } from '../../../../../src/domain/merchant/api-key'
+import type { CreateKeyRequest, IssuedSecret } from '../../../../../src/http/dashboard/api'
 import { api } from '../../api/api-client'
-import type { CreateKeyRequest, IssuedSecret } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
 import { CheckboxGroup } from '../../components/Checkbox'

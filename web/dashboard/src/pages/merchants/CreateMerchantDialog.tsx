@@ -1,6 +1,6 @@
 import { useState } from 'react'
+import type { CreateMerchantRequest, IssuedMerchant } from '../../../../../src/http/dashboard/api'
 import { api } from '../../api/api-client'
-import type { CreateMerchantRequest, IssuedMerchant } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
 import { Checkbox } from '../../components/Checkbox'

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { MerchantItem } from '../../api/contract'
+import type { MerchantItem } from '../../../../../src/http/dashboard/api'
 import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { Badge } from '../../components/Badge'

@@ -1,6 +1,6 @@
 import { useState } from 'react'
+import type { KeyItem, MerchantItem, RotateRequest } from '../../../../../src/http/dashboard/api'
 import { api } from '../../api/api-client'
-import type { KeyItem, MerchantItem, RotateRequest } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { usePermission } from '../../app/current-session'
 import { useKnownText, useText } from '../../app/texts'

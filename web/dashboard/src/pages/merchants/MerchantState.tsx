@@ -1,4 +1,4 @@
-import type { MerchantItem } from '../../api/contract'
+import type { MerchantItem } from '../../../../../src/http/dashboard/api'
 import { useText } from '../../app/texts'
 import { Badge, Flag } from '../../components/Badge'
 

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { overlapMinutes } from '../../../../../src/domain/merchant/merchant-settings'
+import type { IssuedSecret, RotateRequest } from '../../../../../src/http/dashboard/api'
 import { api } from '../../api/api-client'
-import type { IssuedSecret, RotateRequest } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
 import { Dialog } from '../../components/Dialog'

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { MerchantItem } from '../../api/contract'
+import type { MerchantItem } from '../../../../../src/http/dashboard/api'
 import { usePaymentMethodName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'

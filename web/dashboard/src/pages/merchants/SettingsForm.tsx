@@ -1,6 +1,6 @@
 import { useState } from 'react'
+import type { ChangeMerchantRequest, MerchantItem } from '../../../../../src/http/dashboard/api'
 import { api } from '../../api/api-client'
-import type { ChangeMerchantRequest, MerchantItem } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { usePaymentMethods } from '../../app/merchant-names'
 import { useText } from '../../app/texts'

@@ -1,5 +1,5 @@
+import type { MerchantItem } from '../../../../../src/http/dashboard/api'
 import { api } from '../../api/api-client'
-import type { MerchantItem } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
 import { Confirm } from '../../components/Confirm'

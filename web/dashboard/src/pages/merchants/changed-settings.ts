@@ -1,4 +1,4 @@
-import type { ChangeMerchantRequest } from '../../api/contract'
+import type { ChangeMerchantRequest } from '../../../../../src/http/dashboard/api'
 import { fieldLines, fieldText } from '../../components/form-data'
 import { type Setting, type Settings, settingGroups } from './setting-groups'
 

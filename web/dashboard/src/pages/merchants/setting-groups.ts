@@ -1,4 +1,4 @@
-import type { MerchantItem } from '../../api/contract'
+import type { MerchantItem } from '../../../../../src/http/dashboard/api'
 
 export type Settings = MerchantItem['settings']
 /** The settings with one field in the form. Payment instructions have a field for each payment method. */

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import type { Check, ChecksResponse } from '../../api/contract'
+import type { CheckItem, ChecksResponse } from '../../../../../src/http/dashboard/operations/operations-api'
 import { useText } from '../../app/texts'
 import { Badge, type Tone } from '../../components/Badge'
 import { Button } from '../../components/Button'
@@ -8,13 +8,13 @@ import { Loaded } from '../../components/Loaded'
 import { Time } from '../../components/Time'
 import { checksQuery } from './operations-queries'
 
-const tones: { readonly [result in Check['result']]: Tone } = {
+const tones: { readonly [result in CheckItem['result']]: Tone } = {
   ok: 'good',
   warning: 'person',
   failed: 'bad',
   unknown: 'wait',
 }
-const worstFirst: readonly Check['result'][] = ['failed', 'unknown', 'warning']
+const worstFirst: readonly CheckItem['result'][] = ['failed', 'unknown', 'warning']
 
 /** Shows the results of `transferd doctor`. Passed checks are collapsed. */
 export function DoctorChecks() {
@@ -53,7 +53,7 @@ function CheckResults({ answer: { at, checks } }: { readonly answer: ChecksRespo
   )
 }
 
-function List({ checks }: { readonly checks: readonly Check[] }) {
+function List({ checks }: { readonly checks: readonly CheckItem[] }) {
   const text = useText()
   return (
     <ul className="Operations-checks">

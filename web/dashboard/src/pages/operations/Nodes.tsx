@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
+import type { LeaseItem, NodeItem, NodesResponse } from '../../../../../src/http/dashboard/operations/operations-api'
 import { api } from '../../api/api-client'
-import type { LeaseItem, NodeItem, NodesResponse } from '../../api/contract'
 import { useText } from '../../app/texts'
 import { Badge } from '../../components/Badge'
 import { Card } from '../../components/Card'

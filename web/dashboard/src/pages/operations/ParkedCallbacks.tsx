@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { EndpointItem } from '../../api/contract'
+import type { EndpointItem } from '../../../../../src/http/dashboard/api'
 import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'

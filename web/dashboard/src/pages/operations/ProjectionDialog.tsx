@@ -1,5 +1,10 @@
+import type {
+  PauseRequest,
+  ProjectionAction,
+  ProjectionItem,
+  RebuildRequest,
+} from '../../../../../src/http/dashboard/operations/operations-api'
 import { api } from '../../api/api-client'
-import type { PauseRequest, ProjectionAction, ProjectionItem, RebuildRequest } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
 import { Checkbox } from '../../components/Checkbox'

@@ -1,6 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { ProjectionAction, ProjectionItem, ProjectionsResponse } from '../../api/contract'
+import type {
+  ProjectionAction,
+  ProjectionItem,
+  ProjectionsResponse,
+} from '../../../../../src/http/dashboard/operations/operations-api'
 import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'

@@ -1,4 +1,8 @@
-import type { ProjectionComparison, ProjectionItem, ProjectionTask } from '../../api/contract'
+import type {
+  ProjectionComparison,
+  ProjectionItem,
+  ProjectionTask,
+} from '../../../../../src/http/dashboard/operations/operations-api'
 import { useActorName } from '../../app/actor-names'
 import { useText } from '../../app/texts'
 import { Badge, type Tone } from '../../components/Badge'

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { StuckItem } from '../../api/contract'
+import type { StuckItem } from '../../../../../src/http/dashboard/operations/operations-api'
 import { useMerchant, useMerchantName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'

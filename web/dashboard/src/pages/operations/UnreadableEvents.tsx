@@ -1,7 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import type {
+  ProblemItem,
+  ProblemsResponse,
+  SkipEventRequest,
+  SkipEventResponse,
+} from '../../../../../src/http/dashboard/operations/operations-api'
 import { api } from '../../api/api-client'
-import type { ProblemItem, ProblemsResponse, SkipEventRequest, SkipEventResponse } from '../../api/contract'
 import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'

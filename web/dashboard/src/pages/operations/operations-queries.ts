@@ -1,6 +1,10 @@
 import { queryOptions } from '@tanstack/react-query'
+import type {
+  ChecksResponse,
+  ProjectionsResponse,
+  StuckResponse,
+} from '../../../../../src/http/dashboard/operations/operations-api'
 import { api } from '../../api/api-client'
-import type { ChecksResponse, ProjectionsResponse, StuckResponse } from '../../api/contract'
 import { hasActiveTask } from './shown-tasks'
 
 const busyMs = 2_000

@@ -1,4 +1,4 @@
-import type { ProjectionItem, ProjectionTask } from '../../api/contract'
+import type { ProjectionItem, ProjectionTask } from '../../../../../src/http/dashboard/operations/operations-api'
 
 const activeStates: readonly ProjectionTask['state'][] = ['requested', 'running', 'cancelling']
 

@@ -1,6 +1,6 @@
 import { ArrowDown, ArrowUp } from 'lucide-react'
 import { useIntl } from 'react-intl'
-import type { Kind, OverviewResponse } from '../../api/contract'
+import type { Kind, OverviewResponse } from '../../../../../src/http/dashboard/api'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { useAmounts } from '../../components/use-amounts'

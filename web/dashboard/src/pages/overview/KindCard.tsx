@@ -1,7 +1,7 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { ArrowDownToLine, ArrowUpFromLine, ChartColumn, Table2 } from 'lucide-react'
 import { useIntl } from 'react-intl'
-import type { Bucket, Kind, OverviewResponse } from '../../api/contract'
+import type { Bucket, Kind, OverviewResponse } from '../../../../../src/http/dashboard/api'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'
 import { Card } from '../../components/Card'

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { FormattedNumber } from 'react-intl'
-import type { Kind, OverviewResponse } from '../../api/contract'
+import type { Kind, OverviewResponse } from '../../../../../src/http/dashboard/api'
 import { useText } from '../../app/texts'
 import { CappedCount } from '../../components/CappedCount'
 import { Duration } from '../../components/Duration'

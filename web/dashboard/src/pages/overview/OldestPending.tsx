@@ -1,5 +1,5 @@
 import { useNavigate } from '@tanstack/react-router'
-import type { TransferRow } from '../../api/contract'
+import type { TransferRow } from '../../../../../src/http/dashboard/api'
 import { useMerchantName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'

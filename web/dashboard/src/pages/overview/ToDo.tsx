@@ -1,6 +1,6 @@
 import { Link, type LinkProps } from '@tanstack/react-router'
 import { ChevronRight, CircleCheck } from 'lucide-react'
-import type { OverviewResponse } from '../../api/contract'
+import type { OverviewResponse } from '../../../../../src/http/dashboard/api'
 import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { CappedCount } from '../../components/CappedCount'

@@ -1,4 +1,4 @@
-import type { Kind, OverviewResponse } from '../../api/contract'
+import type { Kind, OverviewResponse } from '../../../../../src/http/dashboard/api'
 import { type Measure, type TimeSeries, timeSeries } from './overview-totals'
 
 /** A bucket of the chart. `requested` and `done` are undefined for the time to come. */

@@ -1,4 +1,5 @@
-import type { Bucket, Kind, LiveMessage, Status } from '../../api/contract'
+import type { Status } from '../../../../../src/domain/transfer/status'
+import type { Bucket, Kind, LiveMessage } from '../../../../../src/http/dashboard/api'
 
 /** The statuses in the order shown. A transfer reaches `Pending` when it is created. */
 export const shownStatuses = [

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useReducer, useRef, useState } from 'react'
+import type { Bucket, OverviewResponse } from '../../../../../src/http/dashboard/api'
 import { api } from '../../api/api-client'
-import type { Bucket, OverviewResponse } from '../../api/contract'
 import { useLive } from '../../api/live-updates'
 import { useThrottled } from '../../api/use-throttled'
 import type { Range } from './overview-range'

@@ -1,4 +1,4 @@
-import type { TransferRow } from '../../api/contract'
+import type { TransferRow } from '../../../../../src/http/dashboard/api'
 import { useActorName } from '../../app/actor-names'
 import { useText } from '../../app/texts'
 import { Time } from '../../components/Time'

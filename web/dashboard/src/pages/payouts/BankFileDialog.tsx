@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { targetDate, targetDayFrom } from '../../../../../src/domain/target-days'
+import type { BankFileRequest, TransferRow } from '../../../../../src/http/dashboard/api'
 import { api } from '../../api/api-client'
-import type { BankFileRequest, TransferRow } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { useSession } from '../../app/current-session'
 import { useText } from '../../app/texts'

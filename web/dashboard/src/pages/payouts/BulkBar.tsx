@@ -1,5 +1,5 @@
 import { Check, FileDown, HandCoins, X } from 'lucide-react'
-import type { TransferRow } from '../../api/contract'
+import type { TransferRow } from '../../../../../src/http/dashboard/api'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { Button } from '../../components/Button'

@@ -1,6 +1,6 @@
 import { useState } from 'react'
+import type { BulkResponse, TransferDetail, TransferRow } from '../../../../../src/http/dashboard/api'
 import { api } from '../../api/api-client'
-import type { BulkResponse, TransferDetail, TransferRow } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'

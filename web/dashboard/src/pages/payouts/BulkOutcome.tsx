@@ -1,4 +1,4 @@
-import type { BulkResponse, TransferRow } from '../../api/contract'
+import type { BulkResponse, TransferRow } from '../../../../../src/http/dashboard/api'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { Badge } from '../../components/Badge'

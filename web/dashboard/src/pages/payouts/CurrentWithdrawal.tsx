@@ -1,5 +1,6 @@
 import { useState } from 'react'
-import type { TransferDetail } from '../../api/contract'
+import { isTerminal } from '../../../../../src/domain/transfer/status'
+import type { TransferDetail } from '../../../../../src/http/dashboard/api'
 import { useActorName } from '../../app/actor-names'
 import { useText } from '../../app/texts'
 import { Loaded } from '../../components/Loaded'
@@ -8,7 +9,6 @@ import { type DialogAction, isDirect } from '../transfer/transfer-actions'
 import { useTransfer } from '../transfer/use-transfer'
 import { PayPanel } from './PayPanel'
 import { actionKeys, type KeyedAction, type PayoutKey, type PressedKey } from './payout-keys'
-import { isWaiting } from './payout-queue'
 import { usePressed } from './use-pressed'
 import { useQuickAction, useRefreshQueue } from './use-quick-action'
 
@@ -53,7 +53,7 @@ export function CurrentWithdrawal(props: CurrentWithdrawalProps) {
     remember([result])
     setAsked(undefined)
     if (asked) notify(text(`transfer.done.${asked}`, { reference: result.referenceId }))
-    if (!isWaiting(result)) onSettled()
+    if (isTerminal(result.status)) onSettled()
   }
   return (
     <div className="Payouts-current">

@@ -1,5 +1,5 @@
+import type { TransferRow } from '../../../../../src/http/dashboard/api'
 import type { Reason } from '../../api/api-error'
-import type { TransferRow } from '../../api/contract'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { Button } from '../../components/Button'

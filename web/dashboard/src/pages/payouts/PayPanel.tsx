@@ -1,7 +1,7 @@
 import { ArrowLeft, Check, Hand, HandCoins, type LucideIcon, Undo2, UserCheck, X } from 'lucide-react'
 import { useEffect, useId, useRef } from 'react'
+import type { TransferDetail } from '../../../../../src/http/dashboard/api'
 import type { ApiError } from '../../api/api-error'
-import type { TransferDetail } from '../../api/contract'
 import { useMerchantName, usePaymentMethodName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import { StatusBadge } from '../../components/Badge'

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { TransferDetail } from '../../api/contract'
+import type { TransferDetail } from '../../../../../src/http/dashboard/api'
 import { useSession } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { AccountNumber } from '../../components/AccountNumber'

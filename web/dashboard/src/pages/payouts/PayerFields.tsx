@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { BankFileRequest } from '../../api/contract'
+import type { BankFileRequest } from '../../../../../src/http/dashboard/api'
 import { preference, setPreference } from '../../app/preferences'
 import { useText } from '../../app/texts'
 import { fieldText } from '../../components/form-data'

@@ -1,6 +1,7 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { useCallback, useState } from 'react'
-import type { PayoutTab, TransferRow } from '../../api/contract'
+import { type PayoutTab, payoutTabs } from '../../../../../src/domain/transfer/payout-queue'
+import type { TransferRow } from '../../../../../src/http/dashboard/api'
 import { usePermission } from '../../app/current-session'
 import { useMerchant } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
@@ -17,7 +18,6 @@ import { useClaimTimers } from './claim-timers'
 import { isPhone } from './is-phone'
 import { KeysDialog } from './KeysDialog'
 import { keyOf, type PayoutKey, type PressedKey, usePayoutKeys } from './payout-keys'
-import { isSelectable } from './payout-queue'
 import { QueueList } from './QueueList'
 import { QueueSum } from './QueueSum'
 import { QueueTabs } from './QueueTabs'
@@ -28,16 +28,10 @@ import './PayoutsPage.css'
 type Opened = 'claim' | 'complete' | 'file' | 'keys'
 
 const route = getRouteApi('/pages/pay')
-const tabs: readonly string[] = ['unclaimed', 'mine', 'approval', 'all'] satisfies PayoutTab[]
-
-function isTab(name: string | undefined): name is PayoutTab {
-  return name !== undefined && tabs.includes(name)
-}
-
 export function PayoutsPage() {
   const merchantId = useMerchant()
   const { tab } = route.useSearch()
-  const chosenTab = isTab(tab) ? tab : 'all'
+  const chosenTab = payoutTabs.find((each) => each === tab) ?? 'all'
   return <Payouts key={`${merchantId} ${chosenTab}`} merchantId={merchantId} tab={chosenTab} />
 }
 
@@ -59,7 +53,10 @@ function Payouts({ merchantId, tab }: PayoutsProps) {
   const { chosen, selectedIds, toggle, select } = useSelection(items)
   const [pressed, setPressed] = useState<PressedKey>()
   const [filed, setFiled] = useState<ReadonlyMap<string, number>>(new Map())
-  const canSelect = useCallback((row: TransferRow) => isSelectable(row, withManual), [withManual])
+  const canSelect = useCallback(
+    ({ canPay, status }: TransferRow) => canPay && (status !== 'ManualControl' || withManual),
+    [withManual],
+  )
 
   useClaimNotices(items, refreshQueue)
   const toggleCurrent = useCallback(() => {
@@ -128,7 +125,10 @@ function Payouts({ merchantId, tab }: PayoutsProps) {
           key={currentId}
           trackingId={currentId}
           pressed={pressed}
-          ownRevision={Math.max(known.get(currentId)?.revision ?? 0, filed.get(currentId) ?? 0)}
+          ownRevision={Math.max(
+            known.find((row) => row.trackingId === currentId)?.revision ?? 0,
+            filed.get(currentId) ?? 0,
+          )}
           remember={remember}
           onSettled={() => {
             leave()

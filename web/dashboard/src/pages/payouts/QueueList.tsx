@@ -1,6 +1,6 @@
 import { Hand, Landmark, Lock, Timer, UserCheck } from 'lucide-react'
 import { useEffect, useRef } from 'react'
-import type { TransferRow } from '../../api/contract'
+import type { TransferRow } from '../../../../../src/http/dashboard/api'
 import { useActorName } from '../../app/actor-names'
 import { useMerchantName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'react'
-import type { PayoutQueueResponse, TransferRow } from '../../api/contract'
+import type { PayoutQueueResponse, TransferRow } from '../../../../../src/http/dashboard/api'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { Checkbox } from '../../components/Checkbox'

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router'
-import type { PayoutQueueResponse, PayoutTab } from '../../api/contract'
+import { type PayoutTab, payoutTabs } from '../../../../../src/domain/transfer/payout-queue'
+import type { PayoutQueueResponse } from '../../../../../src/http/dashboard/api'
 import { useText } from '../../app/texts'
 import '../../components/Tabs.css'
 
@@ -14,9 +15,7 @@ interface QueueTabsProps {
 
 export function QueueTabs({ tab, tabs, uncounted, canApprove }: QueueTabsProps) {
   const text = useText()
-  const offered = (['unclaimed', 'mine', 'approval', 'all'] as const).filter(
-    (each) => each !== 'approval' || canApprove,
-  )
+  const offered = payoutTabs.filter((each) => each !== 'approval' || canApprove)
   return (
     <nav className="Tabs-list" aria-label={text('payouts.tabs')}>
       {offered.map((each) => {

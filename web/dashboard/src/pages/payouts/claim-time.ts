@@ -1,4 +1,4 @@
-import type { TransferRow } from '../../api/contract'
+import type { TransferRow } from '../../../../../src/http/dashboard/api'
 
 type Claim = NonNullable<TransferRow['claim']>
 

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import type { TransferRow } from '../../api/contract'
+import type { TransferRow } from '../../../../../src/http/dashboard/api'
 import { leftMs } from './claim-time'
 
 const warningMs = 120_000

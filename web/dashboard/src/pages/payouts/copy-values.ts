@@ -1,4 +1,4 @@
-import type { TransferDetail } from '../../api/contract'
+import type { TransferDetail } from '../../../../../src/http/dashboard/api'
 
 type CopiedField = 'amountMinor' | 'accountNumber' | 'name' | 'referenceId'
 

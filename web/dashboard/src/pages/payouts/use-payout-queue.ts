@@ -1,13 +1,15 @@
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useCallback, useMemo, useState } from 'react'
+import type { PayoutTab } from '../../../../../src/domain/transfer/payout-queue'
+import type { PayoutQueueResponse, TransferDetail, TransferRow } from '../../../../../src/http/dashboard/api'
 import { api } from '../../api/api-client'
-import type { PayoutQueueResponse, PayoutTab, TransferDetail, TransferRow } from '../../api/contract'
 import { useLive } from '../../api/live-updates'
 import { useThrottled } from '../../api/use-throttled'
 import { transferKeys } from '../transfer/use-transfer'
-import { withKnown, withNewer } from './payout-queue'
+import { withNewerRows } from '../transfers/live-rows'
+import { withKnown } from './payout-queue'
 
-/** The queue is fetched this often while withdrawals change, because only the server counts all of them. */
+/** The queue is fetched this often while withdrawals change, because only the server decides about its tabs and counts. */
 const refetchMs = 2_000
 /** The interval without live messages. */
 const pollMs = 15_000
@@ -16,7 +18,7 @@ const maxKnown = 500
 
 export function usePayoutQueue(merchantId: string | undefined, tab: PayoutTab) {
   const client = useQueryClient()
-  const [known, setKnown] = useState<ReadonlyMap<string, TransferRow>>(new Map())
+  const [known, setKnown] = useState<readonly TransferRow[]>([])
   const queryKey = useMemo(() => ['payout-queue', merchantId, tab], [merchantId, tab])
   const query = useQuery({
     queryKey,
@@ -29,8 +31,10 @@ export function usePayoutQueue(merchantId: string | undefined, tab: PayoutTab) {
     onMessage({ transfers }) {
       const rows = transfers.filter(({ kind }) => kind === 'withdrawal')
       if (rows.length === 0) return
-      client.setQueryData<PayoutQueueResponse>(queryKey, (answer) => answer && withNewer(answer, tab, rows))
-      setKnown((previous) => newerOf(previous, rows))
+      client.setQueryData<PayoutQueueResponse>(queryKey, (answer) => {
+        return answer && { ...answer, items: withNewerRows(answer.items, rows) }
+      })
+      setKnown((previous) => withNewerRows(previous, rows))
       for (const { trackingId } of rows) void client.invalidateQueries({ queryKey: transferKeys.detail(trackingId) })
       refetchSoon()
     },
@@ -41,19 +45,11 @@ export function usePayoutQueue(merchantId: string | undefined, tab: PayoutTab) {
   const remember = useCallback(
     (details: readonly TransferDetail[]) => {
       for (const detail of details) client.setQueryData(transferKeys.detail(detail.trackingId), detail)
-      setKnown((previous) => {
-        const entries = [...previous, ...details.map((detail) => [detail.trackingId, detail] as const)]
-        return new Map(entries.slice(-maxKnown))
-      })
+      const ids = new Set(details.map(({ trackingId }) => trackingId))
+      setKnown((previous) => [...previous.filter((row) => !ids.has(row.trackingId)), ...details].slice(-maxKnown))
       refetchSoon()
     },
     [client, refetchSoon],
   )
   return { query, answer, items, known, remember }
-}
-
-/** Replaces the known rows with their newer revisions. */
-function newerOf(known: ReadonlyMap<string, TransferRow>, rows: readonly TransferRow[]) {
-  const newer = rows.filter((row) => (known.get(row.trackingId)?.revision ?? row.revision) < row.revision)
-  return newer.length === 0 ? known : new Map([...known, ...newer.map((row) => [row.trackingId, row] as const)])
 }

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useState } from 'react'
-import type { TransferDetail } from '../../api/contract'
+import type { TransferDetail } from '../../../../../src/http/dashboard/api'
 import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
 import { notify } from '../../components/Toasts'

@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from 'react'
+import type { CustomerRequest } from '../../../../../src/http/dashboard/privacy/privacy-api'
 import { api } from '../../api/api-client'
-import type { CustomerRequest } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { useSession } from '../../app/current-session'
 import { useMerchant } from '../../app/merchant-names'

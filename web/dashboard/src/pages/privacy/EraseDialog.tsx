@@ -1,6 +1,10 @@
 import { useState } from 'react'
+import type {
+  CustomerRequest,
+  EraseCustomerRequest,
+  ErasureResponse,
+} from '../../../../../src/http/dashboard/privacy/privacy-api'
 import { api } from '../../api/api-client'
-import type { CustomerRequest, EraseCustomerRequest, Erasure } from '../../api/contract'
 import { useMerchantName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'
@@ -21,7 +25,7 @@ export function EraseDialog({ customer, onClose }: EraseDialogProps) {
   const text = useText()
   const merchantName = useMerchantName()
   const { merchantId, userId } = customer
-  const [erasure, setErasure] = useState<Erasure>()
+  const [erasure, setErasure] = useState<ErasureResponse>()
   if (erasure)
     return (
       <Dialog title={text('privacy.erasedTitle')} open onClose={onClose}>
@@ -35,7 +39,7 @@ export function EraseDialog({ customer, onClose }: EraseDialogProps) {
       reasonHelp={text('privacy.reasonHelp')}
       run={(reason) => {
         const body: EraseCustomerRequest = { merchantId, userId, reason }
-        return api.send<Erasure>('POST', '/privacy/erase', body)
+        return api.send<ErasureResponse>('POST', '/privacy/erase', body)
       }}
       refresh={[['privacy-status']]}
       onSuccess={setErasure}
@@ -59,7 +63,7 @@ export function EraseDialog({ customer, onClose }: EraseDialogProps) {
   )
 }
 
-function ErasureResult({ erasure, onClose }: { readonly erasure: Erasure; readonly onClose: () => void }) {
+function ErasureResult({ erasure, onClose }: { readonly erasure: ErasureResponse; readonly onClose: () => void }) {
   const text = useText()
   const { erasureId, erasedAt, transfers, receipts } = erasure
   const count = (value: number) => text('common.count', { count: value })

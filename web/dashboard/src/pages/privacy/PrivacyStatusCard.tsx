@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
+import type { PrivacyStatusResponse } from '../../../../../src/http/dashboard/privacy/privacy-api'
 import { api } from '../../api/api-client'
-import type { PrivacyStatus } from '../../api/contract'
 import { useMerchantName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import { Badge } from '../../components/Badge'
@@ -19,7 +19,7 @@ export function PrivacyStatusCard() {
   const text = useText()
   const query = useQuery({
     queryKey: ['privacy-status'],
-    queryFn: ({ signal }) => api.get<PrivacyStatus>('/privacy/status', {}, signal),
+    queryFn: ({ signal }) => api.get<PrivacyStatusResponse>('/privacy/status', {}, signal),
     refetchInterval: ({ state }) => (state.data?.complete === false ? countingMs : quietMs),
   })
   return (
@@ -29,7 +29,7 @@ export function PrivacyStatusCard() {
   )
 }
 
-function Counted({ status }: { readonly status: PrivacyStatus }) {
+function Counted({ status }: { readonly status: PrivacyStatusResponse }) {
   const text = useText()
   const { customers, erasures, keysToDestroy, events, complete, countedTo } = status
   const count = (value: number) => text('common.count', { count: value })
@@ -58,7 +58,7 @@ function Counted({ status }: { readonly status: PrivacyStatus }) {
   )
 }
 
-function ByMerchant({ status: { byMerchant } }: { readonly status: PrivacyStatus }) {
+function ByMerchant({ status: { byMerchant } }: { readonly status: PrivacyStatusResponse }) {
   const text = useText()
   const merchantName = useMerchantName()
   return (

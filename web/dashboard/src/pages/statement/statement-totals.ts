@@ -1,4 +1,4 @@
-import type { Kind, StatementResponse } from '../../api/contract'
+import type { Kind, StatementResponse } from '../../../../../src/http/dashboard/api'
 
 export type StatementRow = StatementResponse['items'][number]
 

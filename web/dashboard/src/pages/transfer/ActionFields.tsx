@@ -1,12 +1,11 @@
 import { useState } from 'react'
-import type { TransferDetail } from '../../api/contract'
+import type { TransferDetail } from '../../../../../src/http/dashboard/api'
 import { useText } from '../../app/texts'
 import { AmountField } from '../../components/AmountField'
 import { Button } from '../../components/Button'
 import { TextField } from '../../components/TextField'
 import { ReceiptFields } from './ReceiptFields'
 import type { DialogAction } from './transfer-actions'
-import { expectedMinor } from './transfer-amounts'
 
 interface ActionFieldsProps {
   readonly action: DialogAction
@@ -61,7 +60,7 @@ export function ActionFields({ action, seen, wasRefused, onAmount }: ActionField
 
 function CompleteFields({ seen, wasRefused, onAmount }: Omit<ActionFieldsProps, 'action'>) {
   const text = useText()
-  const expected = expectedMinor(seen)
+  const expected = seen.expectedMinor
   const [isOther, setOther] = useState(false)
   const [hasMore, setMore] = useState(false)
   const [typed, setTyped] = useState<number | undefined>(expected)

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { TransferDetail } from '../../api/contract'
+import type { TransferDetail } from '../../../../../src/http/dashboard/api'
 import { useAction } from '../../api/use-action'
 import { useMerchantName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
@@ -10,7 +10,6 @@ import { ActionFields } from './ActionFields'
 import { ActionSummary } from './ActionSummary'
 import { TransferChanged } from './TransferChanged'
 import { act, type DialogAction, isQuestion, variantOf } from './transfer-actions'
-import { expectedMinor } from './transfer-amounts'
 import './ActionForm.css'
 
 export interface ActionFormProps {
@@ -31,7 +30,7 @@ export function ActionForm({ action, detail, onDone, onFailed, onClose }: Action
   const merchantName = useMerchantName()
   const { format } = useAmounts()
   const [seen, setSeen] = useState(detail)
-  const [amountMinor, setAmountMinor] = useState<number | undefined>(expectedMinor(seen))
+  const [amountMinor, setAmountMinor] = useState<number | undefined>(seen.expectedMinor)
   const isReady = useReady(seen)
   const submission = useAction<FormData, TransferDetail>({
     run: (data) =>
@@ -52,7 +51,7 @@ export function ActionForm({ action, detail, onDone, onFailed, onClose }: Action
   )
   if (hasChanged && !isPossible) return changes
   const variant = variantOf(action, seen.kind)
-  const amount = format(action === 'complete' ? (amountMinor ?? expectedMinor(seen)) : seen.amountMinor)
+  const amount = format(action === 'complete' ? (amountMinor ?? seen.expectedMinor) : seen.amountMinor)
   return (
     <Form
       onSubmit={submission.start}
@@ -82,7 +81,7 @@ export function useActionTitle(): (action: DialogAction, transfer: TransferDetai
   return (action, transfer) => {
     const { kind, name, amountMinor, referenceId, receivedMinor } = transfer
     if (action === 'complete') {
-      const amount = format(expectedMinor(transfer))
+      const amount = format(transfer.expectedMinor)
       if (kind === 'withdrawal') return text('transfer.ask.paid', { amount })
       return text(receivedMinor > 0 ? 'transfer.ask.book' : 'transfer.ask.arrived', { amount })
     }

@@ -1,4 +1,4 @@
-import type { TransferDetail } from '../../api/contract'
+import type { TransferDetail } from '../../../../../src/http/dashboard/api'
 import { useMerchantName } from '../../app/merchant-names'
 import { AccountNumber } from '../../components/AccountNumber'
 import { Amount } from '../../components/Amount'

@@ -1,5 +1,5 @@
 import { useIntl } from 'react-intl'
-import type { TransferDetail } from '../../api/contract'
+import type { TransferDetail } from '../../../../../src/http/dashboard/api'
 import { useActorName } from '../../app/actor-names'
 import { useText } from '../../app/texts'
 import { exactTime } from '../../components/Time'

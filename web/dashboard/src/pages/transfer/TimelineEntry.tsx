@@ -1,5 +1,5 @@
 import { timelineFields } from '../../../../../src/domain/event-summary'
-import type { StoryItem } from '../../api/contract'
+import type { StoryItem } from '../../../../../src/http/dashboard/api'
 import { useActorName } from '../../app/actor-names'
 import { useKnownText, useText } from '../../app/texts'
 import { EventValue } from '../../components/EventValue'

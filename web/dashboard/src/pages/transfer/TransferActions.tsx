@@ -1,6 +1,6 @@
 import { Check, Hand, HandCoins, type LucideIcon, RotateCcw, Scale, Undo2, UserCheck, X } from 'lucide-react'
 import { useState } from 'react'
-import type { TransferAction, TransferDetail } from '../../api/contract'
+import type { TransferAction, TransferDetail } from '../../../../../src/http/dashboard/api'
 import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'

@@ -1,8 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { ChevronRight } from 'lucide-react'
 import { useState } from 'react'
+import type {
+  CallbackContent,
+  CallbackRow,
+  CallbacksResponse,
+  ResendResponse,
+} from '../../../../../src/http/dashboard/api'
 import { api } from '../../api/api-client'
-import type { CallbackContent, CallbackRow, CallbacksResponse, ResendResponse } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'

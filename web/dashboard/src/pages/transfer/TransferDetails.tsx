@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { useIntl } from 'react-intl'
 import { hasValue } from '../../../../../src/domain/event-summary'
-import type { ClaimView, TransferDetail } from '../../api/contract'
+import type { ClaimView, TransferDetail } from '../../../../../src/http/dashboard/api'
 import { useActorName } from '../../app/actor-names'
 import { useMerchantName, usePaymentMethodName } from '../../app/merchant-names'
 import { useKnownText, useText } from '../../app/texts'

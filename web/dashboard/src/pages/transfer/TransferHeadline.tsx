@@ -1,5 +1,5 @@
 import { ArrowDownToLine, ArrowUpFromLine, EqualNot, Lock, Timer, UserCheck } from 'lucide-react'
-import type { TransferDetail } from '../../api/contract'
+import type { TransferDetail } from '../../../../../src/http/dashboard/api'
 import { useActorName } from '../../app/actor-names'
 import { useMerchantName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'

@@ -1,4 +1,4 @@
-import type { TransferDetail } from '../../api/contract'
+import type { TransferDetail } from '../../../../../src/http/dashboard/api'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { Card } from '../../components/Card'

@@ -1,7 +1,7 @@
 import './TransferPage.css'
 import { getRouteApi } from '@tanstack/react-router'
 import { History, Printer } from 'lucide-react'
-import type { TransferDetail } from '../../api/contract'
+import type { TransferDetail } from '../../../../../src/http/dashboard/api'
 import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { Button, ButtonLink } from '../../components/Button'

@@ -1,4 +1,4 @@
-import type { StoryItem, TransferDetail } from '../../api/contract'
+import type { StoryItem, TransferDetail } from '../../../../../src/http/dashboard/api'
 import { useKnownText, useText } from '../../app/texts'
 import { Card } from '../../components/Card'
 import { peopleOf } from './transfer-story'

@@ -1,5 +1,6 @@
 import { Check, Hand, X } from 'lucide-react'
-import type { StoryItem, TransferDetail } from '../../api/contract'
+import { isTerminal } from '../../../../../src/domain/transfer/status'
+import type { StoryItem, TransferDetail } from '../../../../../src/http/dashboard/api'
 import { useText } from '../../app/texts'
 import { useDurationText } from '../../components/Duration'
 import { Clock } from '../../components/Time'
@@ -34,6 +35,6 @@ export function TransferSteps({ detail, items }: { detail: TransferDetail; items
 }
 
 function upcomingSteps({ status, approval }: TransferDetail): readonly StepName[] {
-  if (status !== 'Pending' && status !== 'ManualControl') return []
+  if (isTerminal(status)) return []
   return approval.needed ? ['approved', 'completed'] : ['completed']
 }

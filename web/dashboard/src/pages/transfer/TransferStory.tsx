@@ -16,7 +16,7 @@ import {
 } from 'lucide-react'
 import { useState } from 'react'
 import { storyFields } from '../../../../../src/domain/event-summary'
-import type { StoryItem } from '../../api/contract'
+import type { StoryItem } from '../../../../../src/http/dashboard/api'
 import { useActorName } from '../../app/actor-names'
 import { useKnownText, useText } from '../../app/texts'
 import { Card } from '../../components/Card'

@@ -1,5 +1,5 @@
 import '../../components/Timeline.css'
-import type { StoryItem } from '../../api/contract'
+import type { StoryItem } from '../../../../../src/http/dashboard/api'
 import { useText } from '../../app/texts'
 import { Empty } from '../../components/Empty'
 import { TimelineEntry } from './TimelineEntry'

@@ -1,4 +1,3 @@
-import { api } from '../../api/api-client'
 import type {
   CompleteAction,
   Kind,
@@ -9,7 +8,8 @@ import type {
   StoredReceipt,
   TransferAction,
   TransferDetail,
-} from '../../api/contract'
+} from '../../../../../src/http/dashboard/api'
+import { api } from '../../api/api-client'
 import { fieldMinor, fieldText } from '../../components/form-data'
 
 /** The actions that need no input. */

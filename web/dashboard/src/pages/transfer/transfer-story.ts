@@ -1,4 +1,4 @@
-import type { StoryItem } from '../../api/contract'
+import type { StoryItem } from '../../../../../src/http/dashboard/api'
 
 /** A callback of a status, with the events of its attempts, oldest first. */
 export interface StoryCallback {

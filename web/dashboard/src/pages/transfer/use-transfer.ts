@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useCallback } from 'react'
+import type { StoryResponse, TransferDetail } from '../../../../../src/http/dashboard/api'
 import { api } from '../../api/api-client'
-import type { StoryResponse, TransferDetail } from '../../api/contract'
 import { useLive } from '../../api/live-updates'
 
 /** Other users may change the transfer, so it is fetched again this often. */

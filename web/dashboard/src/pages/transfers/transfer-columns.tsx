@@ -1,5 +1,5 @@
 import { CreditCard, EqualNot, Landmark, Wallet } from 'lucide-react'
-import type { Kind, TransferRow } from '../../api/contract'
+import type { Kind, TransferRow } from '../../../../../src/http/dashboard/api'
 import { useActorName } from '../../app/actor-names'
 import { useSession } from '../../app/current-session'
 import { useMerchantName, usePaymentMethodName } from '../../app/merchant-names'

@@ -1,4 +1,4 @@
-import type { Kind } from '../../api/contract'
+import type { Kind } from '../../../../../src/http/dashboard/api'
 import { usePaymentMethods } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import type { FilterField } from '../../components/Filters'

@@ -1,17 +1,18 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { type InfiniteData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import type { TransferRow, TransfersResponse } from '../../../../../src/http/dashboard/api'
 import { api } from '../../api/api-client'
-import type { TransferRow, TransfersResponse } from '../../api/contract'
 import { useLive } from '../../api/live-updates'
 import { useThrottled } from '../../api/use-throttled'
 import { orderOf, type TransfersSearch } from './list-search'
-import { type Pages, withNewerRows } from './live-rows'
+import { withNewerRows } from './live-rows'
 
 /** The time between counts of newer rows while transfers change. */
 const countEveryMs = 3_000
 /** One more than the hint shows. */
 const countLimit = 51
 
+type Pages = InfiniteData<TransfersResponse, string | undefined>
 type Question = TransfersSearch & { readonly kind: string; readonly merchantId: string | undefined }
 
 /** Updates rows in place and counts newer ones. The server counts them, because only it can apply the filters. */
@@ -34,8 +35,11 @@ export function useLiveList(key: readonly unknown[], question: Question, items: 
   })
   const countSoon = useThrottled(() => setCountedAt(Date.now()), countEveryMs)
   useLive(question.merchantId, {
-    onMessage(message) {
-      queries.setQueryData<Pages>(key, (pages) => pages && withNewerRows(pages, message))
+    onMessage({ transfers }) {
+      queries.setQueryData<Pages>(key, (data) => {
+        const pages = data?.pages.map((page) => ({ ...page, items: withNewerRows(page.items, transfers) }))
+        return data && pages && { ...data, pages }
+      })
       countSoon()
     },
     onLive: countSoon,

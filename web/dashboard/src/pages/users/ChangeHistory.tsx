@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useIntl } from 'react-intl'
+import type { ChangesResponse } from '../../../../../src/http/dashboard/api'
 import { api } from '../../api/api-client'
-import type { ChangesResponse } from '../../api/contract'
 import { useActorName } from '../../app/actor-names'
 import { useEventName } from '../../app/event-names'
 import { useMerchantName, usePaymentMethodName } from '../../app/merchant-names'

@@ -1,6 +1,6 @@
 import { useState } from 'react'
+import type { CreateUserRequest, IssuedPassword } from '../../../../../src/http/dashboard/api'
 import { api } from '../../api/api-client'
-import type { CreateUserRequest, IssuedPassword } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
 import { Dialog } from '../../components/Dialog'

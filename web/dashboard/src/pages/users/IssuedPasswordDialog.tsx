@@ -1,4 +1,4 @@
-import type { IssuedPassword } from '../../api/contract'
+import type { IssuedPassword } from '../../../../../src/http/dashboard/api'
 import { useText } from '../../app/texts'
 import { SecretsDialog } from '../../components/SecretsDialog'
 

@@ -1,6 +1,6 @@
 import { useState } from 'react'
-import { isMerchantRole, roles } from '../../../../../src/domain/user/permissions'
-import type { ChangeRoleRequest, Role } from '../../api/contract'
+import { isMerchantRole, type Role, roles } from '../../../../../src/domain/user/permissions'
+import type { ChangeRoleRequest } from '../../../../../src/http/dashboard/api'
 import { useSession } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { CheckboxGroup } from '../../components/Checkbox'

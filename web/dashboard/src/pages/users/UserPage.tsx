@@ -1,6 +1,6 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { UserItem } from '../../api/contract'
+import type { UserItem } from '../../../../../src/http/dashboard/api'
 import { usePermission, useSession } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'

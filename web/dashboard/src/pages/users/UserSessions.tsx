@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import type { SessionsResponse, UserItem } from '../../../../../src/http/dashboard/api'
 import { api } from '../../api/api-client'
-import type { SessionsResponse, UserItem } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'

@@ -1,4 +1,4 @@
-import type { UserItem } from '../../api/contract'
+import type { UserItem } from '../../../../../src/http/dashboard/api'
 import { useMerchantName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import { Badge, Flag } from '../../components/Badge'

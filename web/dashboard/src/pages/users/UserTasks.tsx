@@ -1,6 +1,6 @@
 import { useState } from 'react'
+import type { ChangeRoleRequest, IssuedPassword, UserItem } from '../../../../../src/http/dashboard/api'
 import { api } from '../../api/api-client'
-import type { ChangeRoleRequest, IssuedPassword, UserItem } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
 import { Confirm } from '../../components/Confirm'

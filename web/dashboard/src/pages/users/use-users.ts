@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
+import type { UsersResponse } from '../../../../../src/http/dashboard/api'
 import { api } from '../../api/api-client'
-import type { UsersResponse } from '../../api/contract'
 
 export function useUsers() {
   return useQuery({
