@@ -5,7 +5,7 @@ import { createForwarder, listenToCallbacks } from '../../src/cli/callback-liste
 import { UsageError } from '../../src/cli/failures.js'
 import { accessOf, MerchantApi } from '../../src/cli/merchant-api.js'
 import { startReceiver } from '../callbacks/receiver.js'
-import { until } from '../callbacks/world.js'
+import { until } from '../support/until.js'
 
 type Handle = (response: ServerResponse, request: IncomingMessage) => void
 

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type ScenarioName, scenarioNames } from '../../src/domain/scenarios.js'
 import { accepts, startReceiver } from '../callbacks/receiver.js'
-import { until } from '../callbacks/world.js'
 import { cleanEnvironment, type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { program } from '../support/program.js'
+import { until } from '../support/until.js'
 import { cliJson, runCli } from './in-process.js'
 
 type Printed = { readonly [field: string]: unknown; readonly statusDescription: string; readonly trackingId: string }
