@@ -222,7 +222,7 @@ t.test('trigger waits for the last callback, and explains a rejected value', asy
     if (rejected.status === 0) rejected = await runCli(directory, ['trigger', 'completed', '--amount', '100.01'])
     return rejected.status !== 0
   })
-  t.match([rejected.status, rejected.stderr], [1, /40001: Invalid request.*amount/])
+  t.match([rejected.status, rejected.stderr], [1, /40001 \(HTTP 400\): Invalid request.*amount/])
   const { callbacks } = await cliJson<Printed>(directory, 'trigger', 'completed')
   t.match(callbacks, [{ statusDescription: 'Pending' }, { statusDescription: 'Completed' }])
 })
