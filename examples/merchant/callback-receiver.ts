@@ -1,5 +1,4 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Callback, verifyCallback } from '@transferd/client'
 
 /** The credentials of a merchant. */
@@ -38,21 +37,6 @@ export class CallbackEndpoint {
       this.rejected.push((error as Error).message)
       response.writeHead(400).end()
     }
-  }
-}
-
-/** Starts a server on loopback that only has the endpoint. */
-export async function startReceiver(onCallback: (callback: Callback) => void) {
-  const endpoint = new CallbackEndpoint(onCallback)
-  const server = createServer((request, response) => endpoint.receive(request, response))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  return {
-    url: `http://127.0.0.1:${port}/callbacks`,
-    rejected: endpoint.rejected,
-    trust: (credentials: Credentials) => endpoint.trust(credentials),
-    close: () => server.close(),
   }
 }
 

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startService } from '../../dist/examples/example-service.js'
-import { startReceiver } from '../../dist/examples/merchant/callback-receiver.js'
+import { accepts, startReceiver } from '../../dist/test/callbacks/receiver.js'
 import { RawMerchantClient } from '../../dist/test/support/raw-merchant-client.js'
 
 const settleMs = 3_000
@@ -23,15 +23,17 @@ async function calls(act) {
     const callback = new Promise((resolve) => {
       onCallback = resolve
     })
-    const receiver = await startReceiver(onCallback)
-    receiver.trust(service.sandbox)
+    const receiver = await startReceiver({ teardown: () => undefined }, (received, response) => {
+      accepts(received, response)
+      onCallback()
+    })
     const { merchantId } = service.sandbox
     await service.cli('merchants', 'set', merchantId, '--callback-url', receiver.url, '--callback-on-create')
     await pause(settleMs)
     const begin = Date.now()
     await act(new RawMerchantClient(service.baseUrl, service.sandbox), callback)
     const end = Date.now()
-    receiver.close()
+    await receiver.close()
     return readFileSync(process.env.TRACE_FILE, 'utf8')
       .trimEnd()
       .split('\n')

@@ -1,7 +1,6 @@
-import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
+import { ApiError, type ApiRequest, TransferdClient, TransferdError } from '@transferd/client'
 import { Refused, UsageError } from './failures.js'
 
 /** How a command reaches the API of a merchant. The secrets are undefined if they were not named. */
@@ -24,7 +23,7 @@ export async function accessOf(options: Named, environment = process.env): Promi
   const named: Named = {
     url: options.url ?? (environment.TRANSFERD_URL || undefined),
     apiKey: options.apiKey ?? (environment.TRANSFERD_API_KEY || undefined),
-    secretKey: options.secretKey ?? (environment.TRANSFERD_SECRET_KEY || undefined),
+    secretKey: (options.secretKey ?? environment.TRANSFERD_SECRET_KEY) || undefined,
     webhookSecret: options.webhookSecret ?? (environment.TRANSFERD_WEBHOOK_SECRET || undefined),
   }
   if (named.apiKey !== undefined && named.url === undefined)
@@ -75,86 +74,48 @@ async function sandboxHere(): Promise<Named> {
 
 /** The time for which a command tries again while the service limits requests or is unavailable. */
 const patienceMs = 30_000
-const timeoutMs = 30_000
 
-/** The merchant of a key. */
-export interface KeysMerchant {
-  readonly merchantId: string
-  readonly name: string
-  readonly sandbox: boolean
-  readonly currency: string
-}
+/** A merchant's client that waits while the service limits requests. Its methods throw Refused if the service does not accept the request. */
+export class MerchantApi extends TransferdClient {
+  readonly #options
 
-/** Sends requests to the API with a merchant's key. Each method throws Refused if the service does not accept the request. */
-export class MerchantApi {
-  constructor(private readonly access: Access) {}
-
-  get<Answer>(path: string): Promise<Answer> {
-    return this.#send(path, { method: 'GET' })
-  }
-
-  /**
-   * Sends `body` unchanged, because signatures and hashes cover its text. Signs it if the SecretKey is known, because a merchant can require
-   * signatures. A repeat must be safe: it is sent again after a 429 or 503.
-   */
-  post<Answer>(path: string, body: string): Promise<Answer> {
-    const { secretKey } = this.access
-    const signature = secretKey !== undefined && { 'X-Signature': signatureOf(secretKey, path, body) }
-    return this.#send(path, { method: 'POST', body, headers: { 'Content-Type': 'application/json', ...signature } })
+  constructor({ url, apiKey, secretKey }: Access) {
+    const options = { baseUrl: url, webApiKey: apiKey, secretKey, maxRetries: 0 }
+    super(options)
+    this.#options = options
   }
 
   /** Opens a stream that lasts until the signal aborts. */
   async open(path: string, headers: { readonly [name: string]: string }, signal: AbortSignal): Promise<Response> {
-    const response = await this.#fetch(path, { headers, signal })
-    if (!response.ok) throw await refusal(response)
-    if (!response.headers.get('content-type')?.startsWith('text/event-stream')) throw this.#unreachable(notTheService)
-    return response
+    const { baseUrl, webApiKey: WebApiKey } = this.#options
+    let response: Response
+    try {
+      // Follows no redirect, because the key is meant for the service only.
+      response = await fetch(`${baseUrl}${path}`, { headers: { ...headers, WebApiKey }, redirect: 'manual', signal })
+    } catch (error) {
+      if (signal.aborted) throw error
+      throw new Refused('service-unreachable', `${baseUrl} did not respond: ${reasonOf(error)}`)
+    }
+    if (response.ok && response.headers.get('content-type')?.startsWith('text/event-stream')) return response
+    // The client has no streams, but it explains the response.
+    const client = new TransferdClient({ ...this.#options, fetch: async () => response })
+    throw refusalOf(await client.getMerchant().catch((error: unknown) => error))
   }
 
-  async #send<Answer>(path: string, init: RequestInit): Promise<Answer> {
+  /** A request that was rejected with 429 or 503 had no effect, so each can be repeated. */
+  protected override async send<Result>(request: ApiRequest): Promise<Result> {
     const deadline = performance.now() + patienceMs
     for (;;) {
-      const response = await this.#fetch(path, { ...init, signal: AbortSignal.timeout(timeoutMs) })
-      if (response.ok) return (await this.#read(response)) as Answer
-      const waitMs = 1_000 * Number(response.headers.get('retry-after') ?? Number.NaN)
-      const isBusy = response.status === 429 || response.status === 503
-      if (!isBusy || !(performance.now() + waitMs < deadline)) throw await refusal(response)
-      await delay(waitMs)
+      try {
+        return await super.send<Result>(request)
+      } catch (error) {
+        const isBusy = error instanceof ApiError && (error.status === 429 || error.status === 503)
+        const waitMs = isBusy ? 1_000 * (error.retryAfterSeconds ?? Number.NaN) : Number.NaN
+        if (!(performance.now() + waitMs < deadline)) throw refusalOf(error)
+        await this.delay(waitMs)
+      }
     }
   }
-
-  async #read(response: Response): Promise<unknown> {
-    try {
-      return await response.json()
-    } catch (error) {
-      throw this.#unreachable(error instanceof SyntaxError ? notTheService : reasonOf(error))
-    }
-  }
-
-  /** Follows no redirect, because the key is meant for the service only. */
-  async #fetch(path: string, init: RequestInit): Promise<Response> {
-    const { url, apiKey } = this.access
-    const headers = { ...init.headers, WebApiKey: apiKey }
-    try {
-      return await fetch(`${url}${path}`, { ...init, headers, redirect: 'manual' })
-    } catch (error) {
-      if (init.signal?.aborted && (init.signal.reason as Error).name !== 'TimeoutError') throw error
-      throw this.#unreachable(reasonOf(error))
-    }
-  }
-
-  #unreachable(reason: string): Refused {
-    return new Refused('service-unreachable', `${this.access.url} does not respond: ${reason}`)
-  }
-}
-
-const notTheService = 'something other than transferd answers there'
-
-function signatureOf(secretKey: string, path: string, body: string): string {
-  const atSeconds = Math.floor(Date.now() / 1_000)
-  // Below /v1, the path names what the request changes.
-  const target = path.startsWith('/v1/') ? `POST ${path}.` : ''
-  return `t=${atSeconds},v1=${createHmac('sha256', secretKey).update(`${atSeconds}.${target}${body}`).digest('hex')}`
 }
 
 /** Returns the code of a failed connection, or its message. */
@@ -163,34 +124,12 @@ export function reasonOf(error: unknown): string {
   return (cause as NodeJS.ErrnoException | undefined)?.code ?? message
 }
 
-async function refusal(response: Response): Promise<Refused> {
-  const text = await response.text().catch(() => '')
-  const { code, message, details, validationErrors } = errorIn(text)
-  const fields = validationErrors?.map(({ message }) => message).join(' ')
-  const location = response.headers.get('location')
-  const reason = [message, details, fields, location !== null && `It redirects to ${location}`]
-    .filter(Boolean)
-    .join(' ')
+function refusalOf(error: unknown): unknown {
+  if (!(error instanceof TransferdError)) return error
+  if (!(error instanceof ApiError)) return new Refused('service-unreachable', error.message)
+  const { status, message } = error
+  if (status < 300) return new Refused('service-unreachable', `something other than transferd responded: ${message}`)
   // A proxy responds with 502 or 504 while the service restarts.
-  const isPassing = response.status === 429 || response.status >= 500
-  return new Refused(
-    isPassing ? 'service-busy' : 'request-rejected',
-    `the service responded with ${code ?? response.status}${reason && `: ${reason}`}`,
-  )
-}
-
-interface EnvelopeError {
-  readonly code?: number
-  readonly message?: string
-  readonly details?: string | null
-  readonly validationErrors?: readonly { readonly message: string }[] | null
-}
-
-/** Returns the error of a response, or nothing if something other than the service sent it. */
-function errorIn(text: string): EnvelopeError {
-  try {
-    return ((JSON.parse(text) as { readonly error?: EnvelopeError | null }).error ?? {}) as EnvelopeError
-  } catch {
-    return {}
-  }
+  const isPassing = status === 429 || status >= 500
+  return new Refused(isPassing ? 'service-busy' : 'request-rejected', `the service responded with ${message}`)
 }

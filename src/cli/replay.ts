@@ -1,17 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
+
+import type { CallbackId, CallbackPage } from '@transferd/client'
 import { violate } from '../domain/decider.js'
+
 import { Refused, refusedBy } from './failures.js'
 import { type Access, MerchantApi } from './merchant-api.js'
-
-interface ListedCallback {
-  readonly webhookId: string
-  readonly trackingId: string
-}
-
-interface Page {
-  readonly items: readonly ListedCallback[]
-  readonly nextCursor: string | null
-}
 
 /** A developer replays a recent callback. */
 const maxPages = 10
@@ -26,12 +19,11 @@ const pauseMs = 250
 export async function replayCallback(id: string, access: Access) {
   const api = new MerchantApi(access)
   const { trackingId, webhookId } = await findCallback(api, id)
-  const body = JSON.stringify({ callbacks: [{ trackingId, webhookId }] })
-  const { requeued } = await api.post<{ readonly requeued: number }>('/v1/callbacks/resend', body)
+  const { requeued } = await api.resendCallbacks({ callbacks: [{ trackingId, webhookId }] })
   return { webhookId, trackingId, requeued }
 }
 
-async function findCallback(api: MerchantApi, id: string): Promise<ListedCallback> {
+async function findCallback(api: MerchantApi, id: string): Promise<CallbackId> {
   const deadline = performance.now() + lagMs
   for (;;) {
     const found = await newestMatch(api, id)
@@ -42,12 +34,11 @@ async function findCallback(api: MerchantApi, id: string): Promise<ListedCallbac
 }
 
 /** Returns the newest callback of a transfer with this id, or the callback. @throws Refused if the id is ambiguous */
-async function newestMatch(api: MerchantApi, id: string): Promise<ListedCallback | undefined> {
-  let cursor: string | null = ''
-  const matches: ListedCallback[] = []
+async function newestMatch(api: MerchantApi, id: string): Promise<CallbackId | undefined> {
+  let cursor: string | null | undefined
+  const matches: CallbackId[] = []
   for (let page = 0; page < maxPages && cursor !== null; page++) {
-    const path: string = `/v1/callbacks?limit=100${cursor && `&cursor=${encodeURIComponent(cursor)}`}`
-    const { items, nextCursor }: Page = await api.get(path)
+    const { items, nextCursor }: CallbackPage = await api.listCallbacks({ limit: 100, cursor })
     matches.push(...items.filter(({ webhookId, trackingId }) => webhookId.startsWith(id) || trackingId.startsWith(id)))
     cursor = matches.length > 0 ? null : nextCursor
   }

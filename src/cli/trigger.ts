@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { CallbackDelivery, CallbackEndpoint, HistoryEvent } from '@transferd/client'
 import { type Currency, currencyOf, formatAmount, formatWithCode, toJsonNumber } from '../domain/money.js'
 import { type Scenario, type ScenarioName, scenarioReference, scenarios } from '../domain/scenarios.js'
 import { escapeHidden } from '../kernel/text.js'
-import { hashCode } from '../security/api-keys.js'
 import { Refused } from './failures.js'
-import { type Access, type KeysMerchant, MerchantApi } from './merchant-api.js'
+import { type Access, MerchantApi } from './merchant-api.js'
 import { eventName } from './names.js'
 import { exactTime, shortId } from './readable.js'
 
@@ -15,11 +15,7 @@ interface TriggerOptions {
 }
 
 /** An event of the transfer. */
-interface Step {
-  readonly at: string
-  readonly type: string
-  readonly actor: string
-}
+type Step = Pick<HistoryEvent, 'at' | 'type' | 'actor'>
 
 /** The document that `--json` prints. */
 interface Played {
@@ -28,24 +24,13 @@ interface Played {
   readonly referenceId: string
   readonly amount: number
   readonly steps: readonly Step[]
-  readonly callbacks: readonly (SentCallback['payload'] & Pick<SentCallback, 'webhookId' | 'status'>)[]
-}
-
-interface SentCallback {
-  readonly webhookId: string
-  readonly transferRevision: number
-  readonly status: 'waiting' | 'delivered' | 'parked'
-  readonly payload: {
+  readonly callbacks: readonly {
+    readonly webhookId: string
     readonly statusDescription: string
     readonly transactionAmount: number
     readonly hasAmountMismatch: boolean
-  }
-}
-
-interface Endpoint {
-  readonly state: 'healthy' | 'failing' | 'disabled'
-  /** Why it is disabled. */
-  readonly reason: string | null
+    readonly status: string
+  }[]
 }
 
 const pollMs = 250
@@ -70,7 +55,7 @@ export async function trigger(
   const scenario: Scenario = scenarios[name]
   const { kind, ends } = scenario
   const api = new MerchantApi(access)
-  const merchant = await api.get<KeysMerchant>('/v1/merchant')
+  const merchant = await api.getMerchant()
   if (!merchant.sandbox)
     throw new Refused('live-merchant', 'Only sandbox merchants have scenarios. No transfer was created.')
   const currency = currencyOf(merchant.currency) as Currency
@@ -81,7 +66,7 @@ export async function trigger(
 
   const steps: Step[] = []
   const readSteps = async () => {
-    const { items } = await api.get<{ readonly items: readonly Step[] }>(`/v1/transfers/${trackingId}/events`)
+    const { items } = await api.getTransferEvents(trackingId)
     for (const { at, type, actor } of items.slice(steps.length)) {
       steps.push({ at, type, actor })
       show(`  ${exactTime(at, 'milliseconds')}  ${eventName(type)}, by ${escapeHidden(actorText(actor))}\n`)
@@ -90,10 +75,10 @@ export async function trigger(
   }
   const isOver = await within(stepWithinMs, readSteps, () => steps.length)
   const changes = steps.filter(({ type }) => statusChanges.test(type)).length
-  let callbacks: readonly SentCallback[] = []
-  const endpoint = await api.get<Endpoint>('/v1/callbacks/endpoint')
+  let callbacks: readonly CallbackDelivery[] = []
+  const endpoint = await api.getCallbackEndpoint()
   const readCallbacks = async () => {
-    callbacks = (await api.get<{ items: readonly SentCallback[] }>(`/v1/transfers/${trackingId}/callbacks`)).items
+    callbacks = (await api.getTransferCallbacks(trackingId)).items
     const areSent = endpoint.state === 'disabled' || callbacks.every(({ status }) => status !== 'waiting')
     // A merchant can have a callback for the creation, too.
     return callbacks.filter(({ transferRevision }) => transferRevision > 0).length >= changes && areSent
@@ -105,7 +90,7 @@ export async function trigger(
   }
   const sent = callbacks.map(({ webhookId, status, payload }) => {
     const { statusDescription, transactionAmount, hasAmountMismatch } = payload
-    return { webhookId, statusDescription, transactionAmount, hasAmountMismatch, status }
+    return { webhookId, statusDescription, transactionAmount: Number(transactionAmount), hasAmountMismatch, status }
   })
   const document = {
     scenario: name,
@@ -135,23 +120,11 @@ async function create(api: MerchantApi, { secretKey }: Access, creation: Creatio
   if (secretKey === undefined)
     throw new Refused('no-access', 'creating a transfer requires the SecretKey: --secret-key or TRANSFERD_SECRET_KEY')
   const { scenario, referenceId, amountMinor, currency, paymentMethod = 1 } = creation
-  const isDeposit = scenario.kind === 'deposit'
   const amount = formatAmount(currency, amountMinor)
-  const fields = {
-    userId: '42',
-    name: 'Ada Lovelace',
-    username: 'ada',
-    referenceId,
-    paymentMethod,
-    transactionType: isDeposit ? 1 : 2,
-    hashCode: hashCode(secretKey, amount, referenceId),
-    ...(!isDeposit && { accountNumber }),
-  }
-  // The hash covers the text of the amount.
-  const body = `{"amount":${amount},${JSON.stringify(fields).slice(1)}`
-  const path = isDeposit ? '/Transaction/CreateDeposit' : '/api/services/app/TransactionRequests/CreateWithdraw'
-  const created = await api.post<{ trackingId?: string; result?: { trackingId: string } }>(path, body)
-  return (created.trackingId ?? created.result?.trackingId)!
+  const fields = { userId: '42', name: 'Ada Lovelace', username: 'ada', referenceId, paymentMethod, amount }
+  const isDeposit = scenario.kind === 'deposit'
+  const created = isDeposit ? api.createHostedDeposit(fields) : api.createWithdrawal({ ...fields, accountNumber })
+  return (await created).trackingId
 }
 
 /** Repeats `read` until it returns true. Returns false if it does not in time, which starts again whenever `progress` changes. */
@@ -171,7 +144,7 @@ function actorText(actor: string): string {
   return kind === 'system' ? `the service (${part})` : `the ${kind}`
 }
 
-function textOf({ trackingId, callbacks }: Played, currency: Currency, { state, reason }: Endpoint): string {
+function textOf({ trackingId, callbacks }: Played, currency: Currency, { state, reason }: CallbackEndpoint): string {
   const lines = callbacks.map(({ webhookId, statusDescription, transactionAmount, hasAmountMismatch, status }) => {
     const money = `${transactionAmount.toFixed(currency.decimals)} ${currency.code}${hasAmountMismatch ? ' (mismatch)' : ''}`
     return `  ${statusDescription}, ${money}: ${status} (callback ${shortId(webhookId)})`

@@ -11,16 +11,9 @@ export interface Declaration {
   readonly order: string
 }
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
-
 export const firstUuid = '00000000-0000-0000-0000-000000000000'
 
-/** Returns whether a text is a UUID in the form that both stores return. */
-export function isUuid(text: string): boolean {
-  return uuid.test(text)
-}
-
-/** Returns the bytes of a text for which {@link isUuid} returns true, or `undefined`. `Buffer.from(text, 'hex')` takes four times as long. */
+/** Returns the bytes of a stored UUID, or `undefined` for another text. `Buffer.from(text, 'hex')` takes four times as long. */
 export function uuidBytes(text: string): Buffer | undefined {
   if (text.length !== 36) return undefined
   const bytes = Buffer.allocUnsafe(16)

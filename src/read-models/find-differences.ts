@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { isUuid } from './fields.js'
+import { isStoredUuid } from '../kernel/uuid.js'
 import { findByIds, slices } from './find-documents.js'
 import type { Collection, DocumentText } from './read-models.js'
 
@@ -61,5 +61,5 @@ async function* textsOf(collection: Collection, from: string | undefined): Async
 /** Compares in the order of both stores: UUIDs after other texts. JavaScript's own order of texts differs above U+FFFF. */
 function compareIds(a: string, b: string): number {
   if (a === b) return 0
-  return Number(isUuid(a)) - Number(isUuid(b)) || Buffer.compare(Buffer.from(a), Buffer.from(b))
+  return Number(isStoredUuid(a)) - Number(isStoredUuid(b)) || Buffer.compare(Buffer.from(a), Buffer.from(b))
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { isStoredUuid } from '../kernel/uuid.js'
 import {
   checkCollectionName,
   checkDocuments,
@@ -15,7 +16,7 @@ import {
   projectedCollections,
   wordsOf,
 } from './documents.js'
-import { firstUuid, isUuid } from './fields.js'
+import { firstUuid } from './fields.js'
 import type {
   Collection,
   Document,
@@ -96,7 +97,7 @@ export abstract class ReadModelsAdapter implements ReadModels {
       texts: async (after, limit) => {
         const isAfter: Filter = after === undefined ? {} : { _id: { $gt: after } }
         // A range compares only values of one type, and UUIDs come after other texts.
-        const isMisfit = types._id === 'uuid' && after !== undefined && !isUuid(after)
+        const isMisfit = types._id === 'uuid' && after !== undefined && !isStoredUuid(after)
         const filter = isMisfit ? { $or: [isAfter, { _id: { $gte: firstUuid } }] } : isAfter
         const documents = await this.find(await stored(), filter, { sort: { _id: 1 }, limit })
         return documents.map((document) => ({ _id: document._id, text: JSON.stringify(document) }))

@@ -4,7 +4,7 @@ import { sepaText } from '../domain/sepa-text.js'
 import { plainAccountNumber } from '../kernel/account-number.js'
 import { parseIban } from '../kernel/iban.js'
 import { folded } from '../kernel/text.js'
-import { storedUuid } from '../kernel/uuid.js'
+import { isStoredUuid, storedUuid } from '../kernel/uuid.js'
 
 /** The texts from which {@link transferWords} derives, apart from the JSON text `metadata`. */
 export const searchedFields = ['referenceId', 'userId', 'name', 'accountNumber', 'bankFiles'] as const
@@ -14,7 +14,6 @@ type Searched = { readonly [field in (typeof searchedFields)[number] | 'metadata
 const maxCharacters = 60
 /** The first words of all values of a transfer's metadata. More would take more space than the transfer. */
 const maxMetadataWords = 50
-const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
 const lettersAndDigits = /[\p{L}\p{N}]+/gu
 /** {@link folded} drops the characters from U+E000. */
 const symbols = /(?:[^\p{L}\p{N}]|[\ue000-\uffff])*/uy
@@ -70,7 +69,7 @@ const ascii = /^[\x20-\x7e]*$/
  */
 export function textWords(text: string): readonly string[] {
   const form = formOf(text)
-  if (uuid.test(form)) return [form.replaceAll('-', '')]
+  if (isStoredUuid(form)) return [form.replaceAll('-', '')]
   const parts = form.match(lettersAndDigits) ?? []
   const words: string[] = []
   for (let [n, rest] = [parts.length - 1, '']; n >= 0; n--) {

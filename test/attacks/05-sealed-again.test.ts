@@ -19,7 +19,6 @@ import { integrityDetails, startAuditTree } from '../../src/operations/audit/aud
 import { verifyLog } from '../../src/operations/audit/verify-log.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
 import { markedStore, openStores, type Stores } from '../../src/operations/stores/stores.js'
-import { until } from '../callbacks/world.js'
 import { runCli } from '../cli/in-process.js'
 import { depositRequest } from '../domain/transfer-samples.js'
 import { signInAs } from '../support/dashboard.js'
@@ -28,6 +27,7 @@ import { long } from '../support/long.js'
 import { merchantSettings } from '../support/merchant-requests.js'
 import { startTestService } from '../support/test-service.js'
 import { transferCommands } from '../support/transfer-commands.js'
+import { until } from '../support/until.js'
 
 const clock = () => new Date().toISOString()
 const masterKey = randomBytes(32).toString('hex')

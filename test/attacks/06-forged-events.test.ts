@@ -26,14 +26,14 @@ import { verifyLog } from '../../src/operations/audit/verify-log.js'
 import { type Configuration, readConfiguration } from '../../src/operations/configuration/configuration.js'
 import { giveUpKey, rotateKeys } from '../../src/operations/keys/key-commands.js'
 import { idOfMasterKey } from '../../src/security/secret-box.js'
-import { until } from '../callbacks/world.js'
 import { depositRequest } from '../domain/transfer-samples.js'
 import { anyText } from '../support/any-text.js'
-import { context, eventually, openTestStore } from '../support/embedded-store.js'
+import { context, openTestStore } from '../support/embedded-store.js'
 import { long } from '../support/long.js'
 import { merchantSettings } from '../support/merchant-requests.js'
 import { openTestLog } from '../support/service-log.js'
 import { transferCommands } from '../support/transfer-commands.js'
+import { until } from '../support/until.js'
 
 const clock = () => new Date().toISOString()
 const forged = /no valid authentication code/
@@ -147,7 +147,7 @@ t.test('a forged completion is refused by every command, and stops payouts', asy
   await t.rejects(refused, { name: 'UnreadableEventError', message: forged, stream, revision: 1 })
   const integrity = new IntegrityCommands(log.eventStore, clock)
   let stopped = false
-  await eventually(() => {
+  await until(() => {
     integrity.state().then(({ stoppedSince }) => (stopped = stoppedSince !== null))
     return stopped
   })

@@ -6,10 +6,10 @@ import { requestVerification, savedRound, saveRound } from '../../src/audit/inte
 import type { RunVerification, VerificationStep } from '../../src/audit/integrity/log-verification.js'
 import { IntegrityCommands } from '../../src/commands/integrity/integrity-commands.js'
 import { appendTransfers, seal, signer, startTestTree, tilesOf } from '../audit/integrity/sealed-log.js'
-import { until } from '../callbacks/world.js'
 import { openTestStore, settableClock } from '../support/embedded-store.js'
 import { temporaryDirectory } from '../support/processes.js'
 import { openTestReadModels } from '../support/read-models.js'
+import { until } from '../support/until.js'
 
 type Task = Parameters<RunVerification>[0]
 

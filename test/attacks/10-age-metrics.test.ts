@@ -8,8 +8,8 @@ import { treeMetrics } from '../../src/operations/audit/audit-tree.js'
 import { backlogMetrics } from '../../src/operations/metrics.js'
 import { newestEventMs } from '../../src/projections/projection-status.js'
 import { ProjectionTasks } from '../../src/projections/projection-tasks.js'
-import { until } from '../callbacks/world.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
+import { until } from '../support/until.js'
 
 const service = await startTestService({ projections: true })
 t.teardown(() => destroyTestService(service))

@@ -9,7 +9,6 @@ import type { EventStore } from '../../src/event-store/event-store.js'
 import { addMs, dayMs } from '../../src/kernel/time.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
 import { openStores } from '../../src/operations/stores/stores.js'
-import { until } from '../callbacks/world.js'
 import { runCli } from '../cli/in-process.js'
 import { withdrawalRequest } from '../domain/transfer-samples.js'
 import { signInAs } from '../support/dashboard.js'
@@ -19,6 +18,7 @@ import { cleanEnvironment, temporaryDirectory } from '../support/processes.js'
 import { program } from '../support/program.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 import { transferCommands } from '../support/transfer-commands.js'
+import { until } from '../support/until.js'
 
 const context = { actor: 'user:ada', $correlationId: 'c', $causationId: 'c' }
 const lira = { code: 'TRY', decimals: 2 } as const

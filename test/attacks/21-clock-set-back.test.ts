@@ -4,7 +4,8 @@ import { loginLockedUntilMs, withFailure } from '../../src/domain/login-lock.js'
 import { codeCapDecider, codesLockedUntilMs, maxWrongCodes } from '../../src/domain/payment.js'
 import { leftOfWaitMs, steadyClock } from '../../src/kernel/time.js'
 import { startReceiver } from '../callbacks/receiver.js'
-import { openWorld, stopAfterFailure, until } from '../callbacks/world.js'
+import { openWorld, stopAfterFailure } from '../callbacks/world.js'
+import { until } from '../support/until.js'
 
 const hourMs = 3_600_000
 const startMs = Date.parse('2026-03-01T10:00:00.000Z')

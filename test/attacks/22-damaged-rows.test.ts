@@ -25,7 +25,6 @@ import { verifyLog } from '../../src/operations/audit/verify-log.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
 import { eraseCustomer } from '../../src/privacy/customer-erasure.js'
 import { startReceiver } from '../callbacks/receiver.js'
-import { until } from '../callbacks/world.js'
 import { context } from '../support/embedded-store.js'
 import { long } from '../support/long.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
@@ -33,6 +32,7 @@ import { createDeposit } from '../support/merchant-client.js'
 import { createBody, paths, post, walletPaths } from '../support/merchant-requests.js'
 import { openTestLog } from '../support/service-log.js'
 import { startTestService } from '../support/test-service.js'
+import { until } from '../support/until.js'
 
 /** The changes to a stored event that a defect of the disk, or a person with SQLite, can cause. `at` is any number. */
 const damages = {

@@ -7,7 +7,6 @@ import type { RestoreReport } from '../../src/operations/backup/backup-commands.
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
 import { openStores } from '../../src/operations/stores/stores.js'
 import { seal } from '../audit/integrity/sealed-log.js'
-import { until } from '../callbacks/world.js'
 import { runCli } from '../cli/in-process.js'
 import { signInAs } from '../support/dashboard.js'
 import { createBody, paths, post } from '../support/merchant-requests.js'
@@ -15,6 +14,7 @@ import { temporaryDirectory } from '../support/processes.js'
 import { openTestLog } from '../support/service-log.js'
 import { startTestService, type TestService } from '../support/test-service.js'
 import { transferCommands } from '../support/transfer-commands.js'
+import { until } from '../support/until.js'
 
 const context = { actor: 'cli:root', $correlationId: 'c', $causationId: 'c' }
 const ada = { ...context, actor: 'user:ada' }

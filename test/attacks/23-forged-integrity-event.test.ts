@@ -9,10 +9,10 @@ import { integrityStream, streamPrefixes } from '../../src/domain/streams.js'
 import { encodeEvent } from '../../src/event-store/event-codec.js'
 import { StoreUnavailableError } from '../../src/event-store/event-store.js'
 import { backlogMetrics } from '../../src/operations/metrics.js'
-import { until } from '../callbacks/world.js'
 import { signInAs } from '../support/dashboard.js'
 import { context } from '../support/embedded-store.js'
 import { destroyTestService, startTestService, type TestServiceOptions } from '../support/test-service.js'
+import { until } from '../support/until.js'
 
 const minute = 60_000
 const at = '2026-03-01T08:00:00.000Z'

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { until } from '../projections/stores.js'
 import { signInAs } from '../support/dashboard.js'
 import { createBody, paths, post } from '../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
+import { until } from '../support/until.js'
 
 // Banks return an id without hyphens and in capitals, mail programs wrap it, databases print capitals. What a transfer is known by outside
 // the service finds it again in each of these forms.

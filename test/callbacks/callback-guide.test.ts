@@ -5,8 +5,9 @@ import { Webhook } from 'standardwebhooks'
 import t from 'tap'
 import { callbackBody } from '../../src/domain/callback.js'
 import { hashCode } from '../../src/security/api-keys.js'
+import { until } from '../support/until.js'
 import { startReceiver } from './receiver.js'
-import { context, openWorld, until } from './world.js'
+import { context, openWorld } from './world.js'
 
 const guide = readFileSync(new URL('../../../docs/merchants/callbacks.md', import.meta.url), 'utf8')
 

@@ -3,8 +3,9 @@ import t from 'tap'
 import { MerchantCommands, SecretKeyUse } from '../../src/commands/merchant/merchant-commands.js'
 import { MerchantDirectory } from '../../src/commands/merchant/merchant-directory.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
+import { until } from '../support/until.js'
 import { startReceiver } from './receiver.js'
-import { context, openWorld, until } from './world.js'
+import { context, openWorld } from './world.js'
 
 t.test(
   'a receiver that only checks the HashCode with one SecretKey rejects no callback during a rotation',

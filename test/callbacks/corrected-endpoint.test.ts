@@ -2,8 +2,9 @@ import t from 'tap'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { collections } from '../../src/read-models/documents.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
+import { until } from '../support/until.js'
 import { accepts, startReceiver, type Teardown } from './receiver.js'
-import { context, openWorld, until, type World } from './world.js'
+import { context, openWorld, type World } from './world.js'
 
 // A merchant who corrects an endpoint expects the waiting callbacks immediately, and not after the delay of up to a day.
 

@@ -1,8 +1,9 @@
 import t from 'tap'
 import { type EventStore, StoreUnavailableError } from '../../src/event-store/event-store.js'
 import type { Collection } from '../../src/read-models/read-models.js'
+import { until } from '../support/until.js'
 import { startReceiver } from './receiver.js'
-import { openWorld, quickTiming, stopAfterFailure, until } from './world.js'
+import { openWorld, quickTiming, stopAfterFailure } from './world.js'
 
 t.test('does not resend a callback while the log accepts no report, and reports the delivery afterwards', async (t) => {
   let isUnavailable = false

@@ -4,8 +4,9 @@ import { retryDelaysMs } from '../../src/callbacks/deliver/retry-schedule.js'
 import type { Lane } from '../../src/domain/callback.js'
 import { formatShortest } from '../../src/domain/money.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
+import { until } from '../support/until.js'
 import { accepts, type Received, startReceiver } from './receiver.js'
-import { context, openWorld, quickTiming, until, type World } from './world.js'
+import { context, openWorld, quickTiming, type World } from './world.js'
 
 const hour = 3_600_000
 

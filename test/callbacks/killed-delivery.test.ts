@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { until } from '../support/until.js'
 import { accepts, startReceiver } from './receiver.js'
-import { openWorld, until } from './world.js'
+import { openWorld } from './world.js'
 
 const script = fileURLToPath(new URL('./callback-process.js', import.meta.url))
 

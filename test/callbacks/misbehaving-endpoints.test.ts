@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
 import { endpointHealth } from '../../src/queries/endpoint-queries.js'
+import { until } from '../support/until.js'
 import { accepts, type Behaviour, startReceiver } from './receiver.js'
-import { context, openWorld, until, type World } from './world.js'
+import { context, openWorld, type World } from './world.js'
 
 const generousMs = 120_000
 

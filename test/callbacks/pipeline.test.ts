@@ -5,8 +5,9 @@ import {
   defaultPersistentSubscriptionSettings,
   type EventStore,
 } from '../../src/event-store/event-store.js'
+import { until } from '../support/until.js'
 import { startReceiver } from './receiver.js'
-import { context, openWorld, until } from './world.js'
+import { context, openWorld } from './world.js'
 
 /** The maximum of 16 callbacks in flight and 240 whose response is not yet in the log. */
 const maxUnreported = 256

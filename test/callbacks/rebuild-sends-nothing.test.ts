@@ -3,8 +3,9 @@ import t from 'tap'
 import { allProjections } from '../../src/projections/all-projections.js'
 import { type ProjectionTask, ProjectionTasks } from '../../src/projections/projection-tasks.js'
 import { watchTasks } from '../../src/projections/start-projections.js'
+import { until } from '../support/until.js'
 import { startReceiver } from './receiver.js'
-import { openWorld, until } from './world.js'
+import { openWorld } from './world.js'
 
 t.test('sends and loses no callback when projections are rebuilt', async (t) => {
   const world = await openWorld(t, { project: false })

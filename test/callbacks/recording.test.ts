@@ -12,8 +12,9 @@ import {
   StoreUnavailableError,
 } from '../../src/event-store/event-store.js'
 import { withdrawalRequest } from '../domain/transfer-samples.js'
+import { until } from '../support/until.js'
 import { startReceiver } from './receiver.js'
-import { context, openWorld, until, type World } from './world.js'
+import { context, openWorld, type World } from './world.js'
 
 /** Returns the store with changed deliveries of persistent subscriptions. */
 function withDeliveries(

@@ -1,7 +1,8 @@
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
+import { until } from '../support/until.js'
 import { startReceiver } from './receiver.js'
-import { context, openWorld, until } from './world.js'
+import { context, openWorld } from './world.js'
 
 t.test('passes the verification of the Standard Webhooks library, which rejects any change', async (t) => {
   const world = await openWorld(t)

@@ -6,8 +6,9 @@ import {
   PersistentSubscriptionMissingError,
   type PersistentSubscriptionSettings,
 } from '../../src/event-store/event-store.js'
+import { until } from '../support/until.js'
 import { startReceiver } from './receiver.js'
-import { context, openWorld, until, type World } from './world.js'
+import { context, openWorld, type World } from './world.js'
 
 const generousMs = 60_000
 

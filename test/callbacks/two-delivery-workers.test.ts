@@ -1,8 +1,9 @@
 import { randomInt } from 'node:crypto'
 import t from 'tap'
 import type { ReadModels } from '../../src/read-models/read-models.js'
+import { until } from '../support/until.js'
 import { startReceiver } from './receiver.js'
-import { context, openWorld, until } from './world.js'
+import { context, openWorld } from './world.js'
 
 /** Returns the read models with separate leases, so that two processes hold the same lease. */
 function withSeparateLeases(readModels: ReadModels): ReadModels {

@@ -25,6 +25,7 @@ import { depositRequest } from '../domain/transfer-samples.js'
 import { openTestEventStore } from '../support/event-store.js'
 import { openTestReadModels, removeTestReadModels } from '../support/read-models.js'
 import { transferCommands } from '../support/transfer-commands.js'
+import { until } from '../support/until.js'
 import { accepts, startReceiver, type Teardown } from './receiver.js'
 
 export const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
@@ -259,13 +260,4 @@ async function project(store: EventStore, readModels: ReadModels, commands: Call
     onUnavailable: () => undefined,
     handle,
   })
-}
-
-/** Resolves when the condition is true. @throws after `ms` */
-export async function until(condition: () => boolean | Promise<boolean>, ms = 60_000): Promise<void> {
-  const deadline = performance.now() + ms
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`timed out after ${ms} ms: ${condition}`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
 }

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type ScenarioName, scenarioNames } from '../../src/domain/scenarios.js'
 import { accepts, startReceiver } from '../callbacks/receiver.js'
-import { until } from '../callbacks/world.js'
 import { cleanEnvironment, type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { program } from '../support/program.js'
+import { until } from '../support/until.js'
 import { cliJson, runCli } from './in-process.js'
 
 type Printed = { readonly [field: string]: unknown; readonly statusDescription: string; readonly trackingId: string }
@@ -222,7 +222,7 @@ t.test('trigger waits for the last callback, and explains a rejected value', asy
     if (rejected.status === 0) rejected = await runCli(directory, ['trigger', 'completed', '--amount', '100.01'])
     return rejected.status !== 0
   })
-  t.match([rejected.status, rejected.stderr], [1, /40001: Invalid request.*amount/])
+  t.match([rejected.status, rejected.stderr], [1, /40001 \(HTTP 400\): Invalid request.*amount/])
   const { callbacks } = await cliJson<Printed>(directory, 'trigger', 'completed')
   t.match(callbacks, [{ statusDescription: 'Pending' }, { statusDescription: 'Completed' }])
 })

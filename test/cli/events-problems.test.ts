@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { openEventLog } from '@transferd/event-log'
 import t from 'tap'
-import { until } from '../callbacks/world.js'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { until } from '../support/until.js'
 import { cliJson, runCli } from './in-process.js'
 
 /** Creates a log, and a master key next to it. */

@@ -5,6 +5,7 @@ import { openStores } from '../../src/operations/stores/stores.js'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { RawMerchantClient } from '../support/raw-merchant-client.js'
 import { transferCommands } from '../support/transfer-commands.js'
+import { until } from '../support/until.js'
 import { cliItems, cliJson, runCli } from './in-process.js'
 
 interface TransferResponse {
@@ -24,14 +25,6 @@ async function deposit(referenceId: string): Promise<string> {
 
 function transfers(...args: string[]): Promise<TransferResponse> {
   return cliJson(directory, 'transfers', ...args)
-}
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 60_000
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('the condition was not met within 60 s')
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
 }
 
 /** Opens the service's log, so that a test can act as another operator or as the wallet. */

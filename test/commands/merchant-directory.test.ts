@@ -6,7 +6,8 @@ import { encodeEvent } from '../../src/event-store/event-codec.js'
 import { type EventStore, StoreUnavailableError } from '../../src/event-store/event-store.js'
 import { createSecretBox, type SecretBox } from '../../src/security/secret-box.js'
 import { settings } from '../domain/merchant-samples.js'
-import { context, eventually, openTestStore, settableClock } from '../support/embedded-store.js'
+import { context, openTestStore, settableClock } from '../support/embedded-store.js'
+import { until } from '../support/until.js'
 
 const start = '2026-03-01T10:00:00.000Z'
 
@@ -68,24 +69,24 @@ t.test('follows a new merchant, changed settings and a suspension', async (t) =>
   const { directory, commands } = await open(t)
   await directory.start()
   const { id } = await commands.register(settings, context)
-  await eventually(() => directory.byId(id) !== undefined)
+  await until(() => directory.byId(id) !== undefined)
   await commands.execute(
     id,
     { type: 'ChangeSettings', changes: { allowIps: ['192.0.2.0/24', '192.0.2.0/25'], name: 'Red Shop' } },
     context,
   )
-  await eventually(() => directory.byId(id)?.settings.name === 'Red Shop')
+  await until(() => directory.byId(id)?.settings.name === 'Red Shop')
   t.equal(directory.allowsAddress(id, '10.0.0.1'), false, 'the removed address is rejected')
   t.equal(directory.allowsAddress(id, '192.0.2.200'), true)
   await commands.execute(id, { type: 'ChangeSettings', changes: { allowIps: ['192.0.2.0/25'] } }, context)
-  await eventually(() => !directory.allowsAddress(id, '192.0.2.200'))
+  await until(() => !directory.allowsAddress(id, '192.0.2.200'))
   t.equal(directory.allowsAddress(id, '192.0.2.100'), true, 'the remaining overlapping range is still valid')
   await commands.execute(id, { type: 'ChangeSettings', changes: { allowIps: [] } }, context)
-  await eventually(() => !directory.allowsAddress(id, '192.0.2.100'))
+  await until(() => !directory.allowsAddress(id, '192.0.2.100'))
   await commands.suspend(id, context)
-  await eventually(() => directory.byId(id)?.suspended === true)
+  await until(() => directory.byId(id)?.suspended === true)
   await commands.execute(id, { type: 'Resume' }, context)
-  await eventually(() => directory.byId(id)?.suspended === false)
+  await until(() => directory.byId(id)?.suspended === false)
 })
 
 t.test('accepts a rotated API key until the millisecond at which the overlap ends', async (t) => {
@@ -94,7 +95,7 @@ t.test('accepts a rotated API key until the millisecond at which the overlap end
   await directory.start()
   const rotated = await commands.rotateApiKey(id, 60, context)
   if (!rotated.accepted) throw new Error('the rotation was rejected')
-  await eventually(() => directory.byApiKey(rotated.webApiKey) !== undefined)
+  await until(() => directory.byApiKey(rotated.webApiKey) !== undefined)
   set('2026-03-01T10:59:59.999Z')
   t.equal(directory.byApiKey(old)?.merchant.merchantId, id)
   set('2026-03-01T11:00:00.000Z')
@@ -108,7 +109,7 @@ t.test('rejects a key that was revoked without overlap', async (t) => {
   await directory.start()
   t.equal(directory.byApiKey(old)?.merchant.merchantId, id)
   await commands.rotateApiKey(id, 0, context)
-  await eventually(() => directory.byApiKey(old) === undefined)
+  await until(() => directory.byApiKey(old) === undefined)
 })
 
 t.test('rejects a key of one merchant with the id of another', async (t) => {
@@ -128,7 +129,7 @@ t.test('opens each secret once, keeps both during the overlap, and forgets the o
   t.equal(opened.length, 1)
   const rotated = await commands.rotateSecret(id, 'secretKey', 60, context)
   if (!rotated.accepted) throw new Error('the rotation was rejected')
-  await eventually(() => secrets().length === 2)
+  await until(() => secrets().length === 2)
   t.strictSame(secrets(), [rotated.value, old])
   set('2026-03-01T11:00:00.000Z')
   t.strictSame(secrets(), [rotated.value])
@@ -166,7 +167,7 @@ t.test('an event of a newer version disables its merchant only, and is reported 
   await directory.start()
   await store.append(merchantStream(one.id), 0, [ofNewerProgram(one.id)])
   await commands.suspend(two.id, context)
-  await eventually(() => directory.byId(two.id)?.suspended === true)
+  await until(() => directory.byId(two.id)?.suspended === true)
   t.equal(directory.byApiKey(one.webApiKey), undefined)
   t.equal(directory.allowsAddress(one.id, '10.0.0.1'), false)
   t.strictSame(
@@ -206,10 +207,10 @@ t.test('resumes a failed subscription without applying a rotation twice', async 
   await directory.start()
   failing = 1
   const first = await commands.rotateApiKey(id, 60, context)
-  await eventually(() => errors.length === 1)
+  await until(() => errors.length === 1)
   const second = await commands.rotateApiKey(id, 60, context)
   if (!first.accepted || !second.accepted) throw new Error('the rotation was rejected')
-  await eventually(() => directory.byApiKey(second.webApiKey) !== undefined)
+  await until(() => directory.byApiKey(second.webApiKey) !== undefined)
   t.equal(directory.byApiKey(first.webApiKey)?.merchant.merchantId, id, 'the previous key is still valid')
 })
 
@@ -241,7 +242,7 @@ t.test('catches up with events that the subscription has not delivered, and appl
   t.equal(directory.byApiKey(rotated.webApiKey)?.merchant.merchantId, id)
   release()
   const later = await commands.register({ ...settings, name: 'Later' }, context)
-  await eventually(() => directory.byId(later.id) !== undefined)
+  await until(() => directory.byId(later.id) !== undefined)
   t.equal(directory.byApiKey(webApiKey)?.merchant.merchantId, id, 'the key from before the rotation is still valid')
   t.strictSame(errors, [])
 })
@@ -262,7 +263,7 @@ t.test('reports a long outage of the log once, and follows the log when it retur
   }))
   await directory.start()
   const { id } = await commands.register(settings, context)
-  await eventually(() => directory.byId(id) !== undefined)
+  await until(() => directory.byId(id) !== undefined)
   t.equal(attempts, 4)
   t.match(errors, [{ message: 'connection lost' }])
 })
@@ -279,13 +280,13 @@ t.test('is behind after unexpected failures, and not because the log is unavaila
     },
   }))
   await directory.start()
-  await eventually(() => attempts >= 3)
+  await until(() => attempts >= 3)
   t.equal(directory.isBehind, false)
   failure = new Error('broken')
-  await eventually(() => directory.isBehind)
+  await until(() => directory.isBehind)
   failure = undefined
   const { id } = await commands.register(settings, context)
-  await eventually(() => directory.byId(id) !== undefined)
+  await until(() => directory.byId(id) !== undefined)
   t.equal(directory.isBehind, false)
   t.equal(errors.length, 1)
 })

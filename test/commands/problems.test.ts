@@ -12,8 +12,9 @@ import { skipEvents } from '../../src/event-store/read-event.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { merchantId, settings } from '../domain/merchant-samples.js'
 import { depositRequest } from '../domain/transfer-samples.js'
-import { context, eventually, openTestStore } from '../support/embedded-store.js'
+import { context, openTestStore } from '../support/embedded-store.js'
 import { transferCommands } from '../support/transfer-commands.js'
+import { until } from '../support/until.js'
 
 const at = '2026-03-01T10:00:00.000Z'
 const clock = () => at
@@ -172,14 +173,14 @@ t.test(
     t.teardown(() => directory.stop())
     const stream = merchantStream(id)
     await log.append(stream, 0, [foreign()])
-    await eventually(() => directory.problemOf(id) !== undefined)
+    await until(() => directory.problemOf(id) !== undefined)
     t.equal(directory.byApiKey(webApiKey), undefined)
     t.match(directory.problemAt('10.0.0.1'), { stream, revision: 1 })
     const [registered] = await log.readStream(stream)
     const suspended = { type: 'MerchantSuspended', data: { merchantId: id, at }, metadata: { schemaVersion: 1 } }
     await log.append(stream, 1, [{ id: randomUUID(), ...suspended }])
     t.match(await decide(skipEvents(log), stream, 1), { accepted: true, changed: true })
-    await eventually(() => directory.problemOf(id) === undefined)
+    await until(() => directory.problemOf(id) === undefined)
     t.equal(directory.byId(id)?.suspended, true, 'the change from the time of the problem is applied')
     t.equal(directory.byApiKey(webApiKey)?.merchant.merchantId, registered?.data.merchantId)
     t.equal(directory.problemAt('10.0.0.1'), undefined)

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openEventLog } from '@transferd/event-log'
 import t from 'tap'
-import { until } from '../callbacks/world.js'
 import { cliJson } from '../cli/in-process.js'
 import { wholeLog } from '../support/expected-documents.js'
 import { type Answer, type Credentials, createDeposit } from '../support/merchant-client.js'
 import { startServiceProcess } from '../support/processes.js'
+import { until } from '../support/until.js'
 
 /** Mounts a file system of 24 MiB and returns its directory, or undefined if this user cannot mount one. */
 function smallFileSystem(): string | undefined {

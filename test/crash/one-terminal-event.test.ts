@@ -1,6 +1,5 @@
 import t from 'tap'
 import { startReceiver } from '../callbacks/receiver.js'
-import { until } from '../callbacks/world.js'
 import { cliJson } from '../cli/in-process.js'
 import { context } from '../support/embedded-store.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'
@@ -8,6 +7,7 @@ import { merchantSettings } from '../support/merchant-requests.js'
 import { runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { openServiceLog } from '../support/service-log.js'
 import { transferCommands } from '../support/transfer-commands.js'
+import { until } from '../support/until.js'
 
 const commandsOfProcesses = ['complete', 'cancel']
 

@@ -8,7 +8,6 @@ import { projectionStatus } from '../../src/projections/projection-status.js'
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 import type { ReadModels } from '../../src/read-models/read-models.js'
 import { accepts, type Receiver, startReceiver } from '../callbacks/receiver.js'
-import { until } from '../callbacks/world.js'
 import { runCli } from '../cli/in-process.js'
 import { context } from '../support/embedded-store.js'
 import { startEventsServerProcess } from '../support/events-server.js'
@@ -19,6 +18,7 @@ import { merchantSettings } from '../support/merchant-requests.js'
 import { type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { openServiceLog } from '../support/service-log.js'
 import { transferCommands } from '../support/transfer-commands.js'
+import { until } from '../support/until.js'
 
 const rounds = long ? 2 : 1
 const generousMs = 120_000

@@ -6,7 +6,6 @@ import { type EventStore, type RecordedEvent, StoreUnavailableError } from '../.
 import { projectionStatus } from '../../src/projections/projection-status.js'
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 import { type Receiver, startReceiver } from '../callbacks/receiver.js'
-import { until } from '../callbacks/world.js'
 import { runCli } from '../cli/in-process.js'
 import { context } from '../support/embedded-store.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
@@ -16,6 +15,7 @@ import { merchantSettings } from '../support/merchant-requests.js'
 import { type ServiceProcess, startServiceProcess } from '../support/processes.js'
 import { openServiceLog } from '../support/service-log.js'
 import { transferCommands } from '../support/transfer-commands.js'
+import { until } from '../support/until.js'
 
 interface TwoNodes {
   /** The directory of the read models, and of an embedded log. */

@@ -14,6 +14,7 @@ import {
   type TestService,
   type TestServiceOptions,
 } from '../support/test-service.js'
+import { until } from '../support/until.js'
 
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 const service = await listening(t)
@@ -107,14 +108,6 @@ async function listen(
   const stream = await open(t, { webapikey: webApiKey, ...resumed }, { port })
   if (stream.status === 200) await until(() => stream.frames('ready').length === 1)
   return stream
-}
-
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 30_000
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`timed out: ${condition}`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
 }
 
 const payload = {

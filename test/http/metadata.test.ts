@@ -5,10 +5,10 @@ import { trackingIdOf } from '../../src/commands/ids.js'
 import { transferStream } from '../../src/domain/streams.js'
 import { eraseCustomer } from '../../src/privacy/customer-erasure.js'
 import { exportCustomer } from '../../src/privacy/customer-export.js'
-import { until } from '../callbacks/world.js'
 import { goldenEvents } from '../event-store/codec/golden-events.js'
 import { type CreateKind, createBody, paths, post } from '../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
+import { until } from '../support/until.js'
 
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 const kinds = Object.keys(paths) as CreateKind[]

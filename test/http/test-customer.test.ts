@@ -5,10 +5,10 @@ import { defaultSettings } from '../../src/domain/merchant/merchant-settings.js'
 import { paymentStream } from '../../src/domain/streams.js'
 import { StoreUnavailableError } from '../../src/event-store/event-store.js'
 import { isTestAccount, testCustomer } from '../../src/wallet/test-customer.js'
-import { until } from '../callbacks/world.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
 import { type CreateKind, createBody, paths, post, walletPaths } from '../support/merchant-requests.js'
 import { destroyTestService, startTestService, type TestServiceOptions } from '../support/test-service.js'
+import { until } from '../support/until.js'
 
 const wallet = new MemoryWallet()
 /** No wallet and no message is needed, and no limit on codes applies. */

@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import type { AttemptOutcome } from '../../src/domain/callback.js'
 import { accepts, startReceiver } from '../callbacks/receiver.js'
 import { destroyTestService, startTestService, type TestService } from '../support/test-service.js'
+import { until } from '../support/until.js'
 
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 let nowMs = Date.now()
@@ -41,11 +42,6 @@ async function callbackIn({ callbacks }: TestService, merchantId: string, outcom
 
 const parked = { result: 'parked', reason: 'http 500' } as const
 const delivered = { result: 'delivered' } as const
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  for (let i = 0; i < 3_000 && !(await condition()); i++) await new Promise((resolve) => setTimeout(resolve, 20))
-  if (!(await condition())) throw new Error('the condition was not met in time')
-}
 
 t.test('lists the callbacks of a merchant by status and in pages', async (t) => {
   const [own, other] = [await service.merchant(), await service.merchant()]

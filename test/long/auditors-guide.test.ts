@@ -5,9 +5,9 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { sampleCurl } from '../../src/sandbox/banner.js'
 import { cliItems, cliJson } from '../cli/in-process.js'
-import { eventually } from '../support/embedded-store.js'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { program } from '../support/program.js'
+import { until } from '../support/until.js'
 
 const run = promisify(execFile)
 const hasPython = spawnSync('python3', ['--version']).status === 0
@@ -38,7 +38,7 @@ t.test(
     const createDeposit = async () => {
       const before = checkpoint()
       const service = await startServiceProcess(t, { directory })
-      await eventually(() => checkpoint() !== before)
+      await until(() => checkpoint() !== before)
       const { stdout } = await run('bash', ['-c', sampleCurl(service.baseUrl, service.sandbox!)])
       t.equal(await service.end('SIGTERM'), 0)
       return (JSON.parse(stdout) as { trackingId: string }).trackingId

@@ -5,9 +5,9 @@ import { createEveryPage, waitUntilLoaded } from '../browser/dashboard/every-pag
 import { launchBrowser } from '../browser/launch-browser.js'
 import { customer, enterCode, signInToCode } from '../browser/payment-page-service.js'
 import { startReceiver } from '../callbacks/receiver.js'
-import { until } from '../projections/stores.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
 import { createBody, paths, post } from '../support/merchant-requests.js'
+import { until } from '../support/until.js'
 
 const path = '/payments'
 const png = Buffer.from(

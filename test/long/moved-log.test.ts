@@ -10,6 +10,7 @@ import { startEventsServerProcess } from '../support/events-server.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'
 import { cliJson, runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { until } from '../support/until.js'
 
 // This takes half a minute on an idle machine, mostly for the start of processes.
 t.setTimeout(300_000)
@@ -17,14 +18,6 @@ t.setTimeout(300_000)
 interface Feed {
   readonly items: readonly { readonly eventId: string; readonly type: string }[]
   readonly next: string
-}
-
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 60_000
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`the condition did not become true within 60 s: ${holds}`)
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
 }
 
 async function get<Answer>(url: string, { webApiKey }: Credentials): Promise<Answer> {

@@ -14,7 +14,8 @@ import { projectionStatus } from '../../src/projections/projection-status.js'
 import { ProjectionTasks } from '../../src/projections/projection-tasks.js'
 import type { Collection } from '../../src/read-models/read-models.js'
 import { created as samples } from '../domain/transfer-samples.js'
-import { type TestStores, testStores, until } from '../projections/stores.js'
+import { type TestStores, testStores } from '../projections/stores.js'
+import { until } from '../support/until.js'
 
 const eventsEach = 8
 const transfers = 200_000 / eventsEach

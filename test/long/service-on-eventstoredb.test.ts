@@ -1,22 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { startReceiver } from '../callbacks/receiver.js'
 import { startEventsServerProcess } from '../support/events-server.js'
 import { runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { RawMerchantClient } from '../support/raw-merchant-client.js'
+import { until } from '../support/until.js'
 
 const masterKey = () => randomBytes(32).toString('hex')
-
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 60_000
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('the condition did not become true within 60 s')
-    await sleep(100)
-  }
-}
 
 t.test('exits with status 1 and the reason if the server is missing', async (t) => {
   const EVENT_STORE_URL = 'esdb://user:hunter2@127.0.0.1:1?tls=false'

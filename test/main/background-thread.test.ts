@@ -7,19 +7,12 @@ import { ServiceRegistry } from '../../src/operations/metrics.js'
 import { openStores } from '../../src/operations/stores/stores.js'
 import type { KeyRing } from '../../src/security/secret-box.js'
 import { temporaryDirectory } from '../support/processes.js'
+import { until } from '../support/until.js'
 
 function logLines() {
   const lines: { msg: string; crashes?: number; err?: { message: string } }[] = []
   const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   return { lines, logger }
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 60_000
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error('the condition did not become true within 60 s')
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
 }
 
 async function thread(t: { teardown(work: () => unknown): unknown }, broken: () => boolean) {

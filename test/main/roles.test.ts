@@ -2,10 +2,10 @@ import { join } from 'node:path'
 import t from 'tap'
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 import { startReceiver } from '../callbacks/receiver.js'
-import { until } from '../callbacks/world.js'
 import { cliJson } from '../cli/in-process.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { until } from '../support/until.js'
 
 const longMs = 120_000
 

@@ -5,6 +5,7 @@ import { mongodbUrl, testDatabaseUrl, withoutMongodb } from '../support/mongodb.
 import { runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { RawMerchantClient } from '../support/raw-merchant-client.js'
 import { severableProxy } from '../support/severable-proxy.js'
+import { until } from '../support/until.js'
 
 t.test('exits with status 1 and the reason if the server is missing', async (t) => {
   const READ_MODEL_URL = 'mongodb://user:hunter2@127.0.0.1:1/transferd'
@@ -47,11 +48,3 @@ t.test(
     t.notMatch(service.log(), /"level":60/)
   },
 )
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 100_000
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('the condition did not become true within 100 s')
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
-}

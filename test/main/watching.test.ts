@@ -12,6 +12,7 @@ import { type CollectedSpan, startCollector } from '../support/collector.js'
 import { loadedFiles } from '../support/loaded-files.js'
 import { createBody } from '../support/merchant-requests.js'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { until } from '../support/until.js'
 
 /** Runs the main operations of one service and returns its traces, metrics and log lines. */
 
@@ -56,11 +57,6 @@ async function create(headers: { readonly [name: string]: string }, key = mercha
     referenceId,
     trackingId: ((await response.json()) as { trackingId: string }).trackingId,
   }
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  for (let n = 0; n < 6_000 && !condition(); n++) await new Promise((resolve) => setTimeout(resolve, 10))
-  if (!condition()) throw new Error('the condition did not become true within 10 s')
 }
 
 const traced = await create({ traceparent: `00-${traceId}-${callerSpan}-01` })

@@ -2,8 +2,9 @@ import t, { type Test } from 'tap'
 import { startExpiry } from '../../src/processes/deposit-expiry.js'
 import { startProjections } from '../../src/projections/start-projections.js'
 import { transfersProjection } from '../../src/projections/transfers-projection.js'
-import { createDeposit, type TestStores, testStores, until } from '../projections/stores.js'
+import { createDeposit, type TestStores, testStores } from '../projections/stores.js'
 import { transferCommands } from '../support/transfer-commands.js'
+import { until } from '../support/until.js'
 
 const cancelled = (stores: TestStores, id: string) => async () =>
   (await stores.transfers.find(id))?.transfer.status === 'Cancelled'

@@ -8,7 +8,8 @@ import { ProjectionTasks, type TaskRequest } from '../../src/projections/project
 import { startProjections, watchTasks } from '../../src/projections/start-projections.js'
 import { sortablePosition } from '../../src/read-models/documents.js'
 import type { Document } from '../../src/read-models/read-models.js'
-import { type TestStores, testStores, until } from './stores.js'
+import { until } from '../support/until.js'
+import { type TestStores, testStores } from './stores.js'
 
 // docs/operating/projections.md contains the code between the two marks.
 // begin

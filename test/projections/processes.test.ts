@@ -5,7 +5,8 @@ import t, { type Test } from 'tap'
 import { projectionStatus } from '../../src/projections/projection-status.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
 import { long } from '../support/long.js'
-import { type TestStores, testStores, until } from './stores.js'
+import { until } from '../support/until.js'
+import { type TestStores, testStores } from './stores.js'
 
 async function projecting(t: Test, directory: string): Promise<ChildProcess> {
   const program = fileURLToPath(new URL('projection-process.js', import.meta.url))

@@ -19,7 +19,8 @@ import { transfersProjection } from '../../src/projections/transfers-projection.
 import { allMerchants, totalPeriods, totalsPrefix } from '../../src/read-models/documents.js'
 import { buildName } from '../../src/read-models/read-models-adapter.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
-import { type TestStores, testStores, until } from './stores.js'
+import { until } from '../support/until.js'
+import { type TestStores, testStores } from './stores.js'
 
 const never = new AbortController().signal
 

@@ -11,7 +11,8 @@ import { transfersProjection } from '../../src/projections/transfers-projection.
 import { collections } from '../../src/read-models/documents.js'
 import { ReadModelsUnavailableError } from '../../src/read-models/read-models.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
-import { aroundWrites, testStores, until } from './stores.js'
+import { until } from '../support/until.js'
+import { aroundWrites, testStores } from './stores.js'
 
 t.test('read models follow the log and equal its fold, also after a restart', async (t) => {
   const stores = await testStores(t)

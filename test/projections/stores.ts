@@ -14,6 +14,7 @@ import { wholeLog } from '../support/expected-documents.js'
 import { merchantSettings } from '../support/merchant-requests.js'
 import { openTestReadModels, removeTestReadModels } from '../support/read-models.js'
 import { transferCommands } from '../support/transfer-commands.js'
+import { until } from '../support/until.js'
 
 export interface TestStores extends RunnerDependencies {
   readonly directory: string
@@ -76,14 +77,6 @@ export async function createDeposit(transfers: TransferCommands, expiryMinutes: 
   const result = await transfers.create(request, context)
   if (!result.accepted) throw new Error(result.refusal.rule)
   return result.transfer.trackingId
-}
-
-export async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
-  const deadline = Date.now() + 60_000
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('the condition did not become true within a minute')
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
 }
 
 /** Returns the read models with each bulk write passed through `around`. */

@@ -7,7 +7,8 @@ import { type ProjectionTask, ProjectionTasks, type TaskRequest } from '../../sr
 import { startProjections, watchTasks } from '../../src/projections/start-projections.js'
 import { collections } from '../../src/read-models/documents.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
-import { aroundWrites, type TestStores, testStores, until } from './stores.js'
+import { until } from '../support/until.js'
+import { aroundWrites, type TestStores, testStores } from './stores.js'
 
 const never = new AbortController().signal
 const names = allProjections.map(({ name }) => name)

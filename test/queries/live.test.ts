@@ -2,7 +2,8 @@ import t from 'tap'
 import { StoreUnavailableError } from '../../src/event-store/event-store.js'
 import { startProjections } from '../../src/projections/start-projections.js'
 import { type LiveUpdate, LiveView, type LiveWatcher } from '../../src/queries/live-changes.js'
-import { createDeposit, type TestStores, testStores, until } from '../projections/stores.js'
+import { createDeposit, type TestStores, testStores } from '../projections/stores.js'
+import { until } from '../support/until.js'
 
 /** A viewer that keeps the received messages. It reads while `ready` is true. */
 function watcher(merchantIds: readonly string[] | null) {

@@ -10,8 +10,8 @@ import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-
 import { isDeadHolder, newHolderId } from '../../src/read-models/lease-holder.js'
 import { type Lease, runWithLease } from '../../src/read-models/leases.js'
 import { type Collection, type ReadModels, ReadModelsUnavailableError } from '../../src/read-models/read-models.js'
-import { eventually } from '../support/embedded-store.js'
 import { openTestReadModels, removeTestReadModels } from '../support/read-models.js'
+import { until } from '../support/until.js'
 import { SimulatedProcess, SimulatedTime } from './simulated-time.js'
 
 const LEASE_PROCESS = fileURLToPath(new URL('./lease-process.js', import.meta.url))
@@ -156,7 +156,7 @@ t.test('a release hands the lease over immediately and increases the token', asy
   }
   const observed = { ...readModels, collection: () => ({ ...leases, findOne }) }
   const waiting = runWithLease(observed, 'worker', { signal: second.signal }, untilAborted)
-  await eventually(() => attempts >= 2)
+  await until(() => attempts >= 2)
   t.equal(tokens.length, 1, 'the second holder waits')
   const releasedMs = performance.now()
   first.abort()

@@ -8,6 +8,7 @@ import { openStores } from '../../src/operations/stores/stores.js'
 import { cliJson, runCli } from '../cli/in-process.js'
 import { long } from '../support/long.js'
 import { type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { until } from '../support/until.js'
 
 async function callsAs({ baseUrl, sandbox }: ServiceProcess): Promise<number> {
   const { status } = await fetch(`${baseUrl}/v1/transfers`, { headers: { webapikey: sandbox!.webApiKey } })
@@ -16,11 +17,6 @@ async function callsAs({ baseUrl, sandbox }: ServiceProcess): Promise<number> {
 
 const outboxOf = ({ baseUrl, sandbox }: ServiceProcess) =>
   fetch(`${baseUrl}/sandbox/outbox?token=${sandbox!.outboxToken}`)
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  for (let i = 0; i < 3_000 && !(await condition()); i++) await new Promise((resolve) => setTimeout(resolve, 20))
-  if (!(await condition())) throw new Error('the condition did not become true in time')
-}
 
 /** Returns the number of users in the banner who can sign in. */
 async function signIns({ baseUrl }: ServiceProcess, { sandbox }: ServiceProcess): Promise<number> {

@@ -10,10 +10,10 @@ import {
 } from '../../src/domain/scenarios.js'
 import { testCustomer } from '../../src/wallet/test-customer.js'
 import { accepts, type Received, startReceiver } from '../callbacks/receiver.js'
-import { until } from '../callbacks/world.js'
 import { cliJson } from '../cli/in-process.js'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { RawMerchantClient } from '../support/raw-merchant-client.js'
+import { until } from '../support/until.js'
 
 const iban = 'DE89370400440532013000'
 const freeAmount = '250.00'

@@ -22,9 +22,9 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { formatShortest, formatTwoDecimals } from '../../src/domain/money.js'
 import { hashCode as serviceHashCode } from '../../src/security/api-keys.js'
-import { until } from '../callbacks/world.js'
 import { anyText } from '../support/any-text.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
+import { until } from '../support/until.js'
 
 interface CallbackVector {
   readonly name: string

@@ -4,7 +4,8 @@ import { encodeEvent } from '../../src/event-store/event-codec.js'
 import { type EventStore, type Page, StoreUnavailableError } from '../../src/event-store/event-store.js'
 import { readEvent, skipEvents } from '../../src/event-store/read-event.js'
 import { discardSharedPages, follow } from '../../src/subscriptions/follow.js'
-import { eventually, openTestStore } from '../support/embedded-store.js'
+import { openTestStore } from '../support/embedded-store.js'
+import { until } from '../support/until.js'
 
 const newEvent = () => ({ id: randomUUID(), type: 'Something', data: {}, metadata: {} })
 
@@ -56,13 +57,13 @@ t.test('followers of one store share one subscription, and each gets its own str
   await append(store, 'a-1', 3)
   const a = follower(t, store, ['a-'])
   const all = follower(t, store, ['a-', 'b-'])
-  await eventually(() => a.seen.length === 3 && all.seen.length === 3)
+  await until(() => a.seen.length === 3 && all.seen.length === 3)
   for (let n = 2; n <= 20; n++) {
     await append(store, `a-${n}`)
     await append(store, `b-${n}`)
     await append(store, `c-${n}`)
   }
-  await eventually(() => a.seen.length === 22 && all.seen.length === 41)
+  await until(() => a.seen.length === 22 && all.seen.length === 41)
   t.strictSame(
     a.seen,
     all.seen.filter((place) => place.startsWith('a-')),
@@ -79,7 +80,7 @@ t.test('followers that catch up at the same position read each page once', async
   const { store, counts } = counted(await openTestStore(t))
   await append(store, 'a-1', 1_700)
   const followers = [1, 2, 3, 4].map(() => follower(t, store, ['a-']))
-  await eventually(() => followers.every(({ seen }) => seen.length === 1_700))
+  await until(() => followers.every(({ seen }) => seen.length === 1_700))
   t.ok(counts.reads <= 8, `${counts.reads} reads of 4 pages`)
 })
 
@@ -87,7 +88,7 @@ t.test('decodes an event once for all followers, even if it is unreadable', asyn
   const store = await openTestStore(t)
   const [one, other] = [follower(t, store, ['a-']), follower(t, store, ['a-', 'b-'])]
   await append(store, 'a-1')
-  await eventually(() => one.seen.length === 1 && other.seen.length === 1)
+  await until(() => one.seen.length === 1 && other.seen.length === 1)
   const failures = [one, other].map(({ pages }) => {
     const [event] = pages.flatMap(({ events }) => events)
     try {
@@ -103,13 +104,13 @@ t.test('decodes an event once for all followers, even if it is unreadable', asyn
 t.test('a follower that lags behind receives every event and joins the others at the end', async (t) => {
   const store = await openTestStore(t)
   const quick = follower(t, store, ['a-'])
-  await eventually(() => quick.pages.length > 0)
+  await until(() => quick.pages.length > 0)
   for (let n = 1; n <= 6; n++) await append(store, `a-${n}`, 500)
-  await eventually(() => quick.seen.length === 3_000)
+  await until(() => quick.seen.length === 3_000)
   const late = follower(t, store, ['a-'])
-  await eventually(() => late.seen.length === 3_000)
+  await until(() => late.seen.length === 3_000)
   await append(store, 'a-7')
-  await eventually(() => late.seen.length === 3_001 && quick.seen.length === 3_001)
+  await until(() => late.seen.length === 3_001 && quick.seen.length === 3_001)
   t.strictSame(late.seen, quick.seen)
 })
 
@@ -128,11 +129,11 @@ t.test('resumes after an outage of the store without gaps or repetitions', async
   const [one, other] = [follower(t, store, ['a-']), follower(t, store, ['b-'])]
   await append(store, 'a-1')
   await append(store, 'b-1')
-  await eventually(() => one.seen.length === 1 && other.seen.length === 1)
+  await until(() => one.seen.length === 1 && other.seen.length === 1)
   failing = 3
   await append(store, 'a-2')
   await append(store, 'b-2')
-  await eventually(() => one.seen.length === 2 && other.seen.length === 2)
+  await until(() => one.seen.length === 2 && other.seen.length === 2)
   t.strictSame(
     [one.seen, other.seen],
     [
@@ -157,7 +158,7 @@ t.test('a permanent error ends only the follower that caused it', async (t) => {
   await append(store, 'a-1')
   await rejected
   await append(store, 'a-2')
-  await eventually(() => other.seen.length === 2)
+  await until(() => other.seen.length === 2)
 })
 
 t.test('repeats reads from before an event was skipped', async (t) => {
@@ -165,7 +166,7 @@ t.test('repeats reads from before an event was skipped', async (t) => {
   const store = skipEvents(log)
   const first = follower(t, store, ['transfer-'])
   await append(log, 'transfer-1')
-  await eventually(() => first.seen.length === 1)
+  await until(() => first.seen.length === 1)
   const { id } = first.pages.flatMap(({ events }) => events)[0]!
   const place = { stream: 'transfer-1', revision: 0, eventId: id, eventType: 'Something' }
   const data = { ...place, problem: 'unknown', reason: 'a test', at: new Date().toISOString() }
@@ -174,7 +175,7 @@ t.test('repeats reads from before an event was skipped', async (t) => {
   await store.readStream('problems-skipped')
   discardSharedPages(store)
   const second = follower(t, store, ['transfer-'])
-  await eventually(() => second.seen.length === 1)
+  await until(() => second.seen.length === 1)
   t.equal(second.pages.flatMap(({ events }) => events)[0]?.isSkipped, true)
 })
 

@@ -244,7 +244,6 @@ export const areas: Areas = {
       'domain',
       'event-store',
       'read-models',
-      'security',
       'commands',
       'projections',
       'callbacks',
@@ -259,7 +258,7 @@ export const areas: Areas = {
       'sandbox',
       'main',
     ],
-    packages: [transparencyLog, 'commander', 'eventsource-parser'],
+    packages: ['@transferd/client', transparencyLog, 'commander', 'eventsource-parser'],
   },
 }
 

@@ -25,12 +25,3 @@ export function settableClock(start: string) {
   const clock = () => now
   return { clock, set: (at: string) => (now = at) }
 }
-
-/** Repeats a check until it succeeds, because followers of the log lag slightly. */
-export async function eventually(holds: () => boolean, timeoutMs = 60_000): Promise<void> {
-  const deadline = Date.now() + timeoutMs
-  while (!holds()) {
-    if (Date.now() > deadline) throw new Error(`the condition did not become true within ${timeoutMs} ms: ${holds}`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-}

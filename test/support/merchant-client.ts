@@ -16,7 +16,10 @@ export interface Answer {
   }
 }
 
-/** Creates a native deposit like a merchant. Rejects if the connection breaks, in which case the outcome is unknown. */
+/**
+ * Creates a native deposit like a merchant. Rejects if the connection breaks, in which case the outcome is unknown. It is for load and crashes, which
+ * need one typed create without a signature; `raw-merchant-client.ts` is for tests of statuses and bodies of all requests.
+ */
 export async function createDeposit(
   baseUrl: string,
   credentials: Credentials,

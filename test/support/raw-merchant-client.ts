@@ -5,7 +5,10 @@ interface ApiResponse {
   readonly body: { readonly [field: string]: unknown }
 }
 
-/** Sends the requests of a merchant's server and returns the unchanged responses, for tests of statuses and bodies. */
+/**
+ * Sends the signed requests of a merchant's server and returns the unchanged responses, for tests of statuses and bodies. `merchant-client.ts` has the
+ * create of tests with load and crashes.
+ */
 export class RawMerchantClient {
   constructor(
     private readonly baseUrl: string,

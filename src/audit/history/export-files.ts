@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { type FileHandle, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { createReadStream, existsSync } from 'node:fs'
+import { type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { type EventStore, formatPosition, type Position, parsePosition } from '../../event-store/event-store.js'
 import {
@@ -71,7 +71,7 @@ export async function exportToFiles(
   const { limits = defaultLimits } = options
   const places = placesOf(target, request, limits)
   const found = await readProgress(places.progress, request)
-  if (await exists(places.manifest)) {
+  if (existsSync(places.manifest)) {
     if (!found) throw new ExportError(`${places.manifest} already exists: choose another path`)
     // The export was killed after its end.
     await rm(places.progress)
@@ -97,7 +97,7 @@ async function begin(
   { end: endOf }: ExportOptions,
 ): Promise<Progress> {
   const name = places.nameOf(1)
-  if (await exists(join(places.directory, name))) {
+  if (existsSync(join(places.directory, name))) {
     throw new ExportError(`${join(places.directory, name)} already exists: choose another path`)
   }
   const end = await endOf()
@@ -241,7 +241,7 @@ async function reopened(path: string, bytes: number): Promise<{ readonly file: F
 
 /** Returns `undefined` if no export was interrupted there. @throws ExportError if it was an export of another query */
 async function readProgress(path: string, query: Progress['query']): Promise<Progress | undefined> {
-  if (!(await exists(path))) return undefined
+  if (!existsSync(path)) return undefined
   const found = JSON.parse(await readFile(path, 'utf8')) as Progress
   const same = (['format', 'merchantId', 'from', 'to'] as const).every((name) => found.query[name] === query[name])
   if (!same) throw new ExportError(`${path} belongs to a different export: finish that one, or choose another path`)
@@ -250,13 +250,6 @@ async function readProgress(path: string, query: Progress['query']): Promise<Pro
 
 function positionIn(text: string | null): Position | undefined {
   return text === null ? undefined : parsePosition(text)
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  )
 }
 
 /** Writes a file atomically: a reader finds either the earlier contents or all of the new. */

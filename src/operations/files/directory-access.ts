@@ -1,4 +1,4 @@
-import { accessSync, constants, readdirSync, type Stats, statfsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, readdirSync, type Stats, statfsSync, statSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 
@@ -40,15 +40,7 @@ function nearest(path: string): { readonly path: string; readonly stats: Stats }
 
 /** Returns the path, or the lowest directory above it whose owner this user can read. */
 function reachable(path: string): string {
-  return exists(path) || dirname(path) === path ? path : reachable(dirname(path))
-}
-
-function exists(path: string): boolean {
-  try {
-    return statSync(path, { throwIfNoEntry: false }) !== undefined
-  } catch {
-    return false
-  }
+  return existsSync(path) || dirname(path) === path ? path : reachable(dirname(path))
 }
 
 function checkEntries(folder: string, directory: string): void {
@@ -91,7 +83,7 @@ function accessProblem(code: string | undefined, path: string, directory?: strin
   const problem = `${path} belongs to ${nameOf(stats.uid)}, but transferd runs as ${nameOf(user)}, who must not write there`
   if (directory === undefined) return `${problem}. Choose another path, or run as root: chown ${user}:${group} ${path}`
   const target = `-R ${user}:${group} ${directory}`
-  const command = exists(directory) ? `chown ${target}` : `mkdir -p ${directory} && chown ${target}`
+  const command = existsSync(directory) ? `chown ${target}` : `mkdir -p ${directory} && chown ${target}`
   const inContainer = `docker run --rm --user 0 --volume <volume>:${directory} --entrypoint chown <image> ${target}`
   const asOwner = stats.uid === 0 ? '' : ` Or run transferd as the owner (docker run --user ${stats.uid}:${stats.gid}).`
   return `${problem}. Run as root: ${command}. For the volume of a container: ${inContainer}.${asOwner}`

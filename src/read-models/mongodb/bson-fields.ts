@@ -1,6 +1,6 @@
 import { type AnyBulkWriteOperation, type Filter as DriverFilter, Long, type UpdateFilter, UUID } from 'mongodb'
 import { operatorsOf } from '../checks.js'
-import { type Declaration, isUuid, ordinalOf, ordinalText, refuseType, timeMs } from '../fields.js'
+import { type Declaration, ordinalOf, ordinalText, refuseType, timeMs, uuidBytes } from '../fields.js'
 import type { Condition, Document, FieldType, Filter, Scalar, WriteOperation } from '../read-models.js'
 import type { Stored } from './mongodb-connection.js'
 
@@ -63,7 +63,10 @@ function toBson(value: unknown, field: string, type: FieldType | undefined): unk
   if (type === 'boolean') return typeof value === 'boolean' ? value : refuseType(field, type, value)
   if (typeof value !== 'string') return refuseType(field, type, value)
   if (type === 'keyword' || type === 'text') return value
-  if (type === 'uuid') return isUuid(value) ? new UUID(value) : value
+  if (type === 'uuid') {
+    const bytes = uuidBytes(value)
+    return bytes ? new UUID(bytes) : value
+  }
   const number =
     type === 'time'
       ? timeMs(value)

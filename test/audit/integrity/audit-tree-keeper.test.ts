@@ -26,9 +26,9 @@ import type { CheckpointStore } from '../../../src/audit/integrity/kept-checkpoi
 import { IntegrityCommands } from '../../../src/commands/integrity/integrity-commands.js'
 import type { EventStore } from '../../../src/event-store/event-store.js'
 import type { ReadModels } from '../../../src/read-models/read-models.js'
-import { until as untilTrue } from '../../callbacks/world.js'
 import { context } from '../../support/embedded-store.js'
 import { openTestReadModels } from '../../support/read-models.js'
+import { until as untilTrue } from '../../support/until.js'
 import { appendTransfers, signer, startTestTree, tilesOf, verifyDirectory, verifyInProcess } from './sealed-log.js'
 
 const clock = () => new Date().toISOString()

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import dns from 'node:dns/promises'
 import { syncBuiltinESMExports } from 'node:module'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { findNode } from '../../../src/event-store/eventstoredb/cluster-search.js'
 import { openEventStoreDb } from '../../../src/event-store/eventstoredb/eventstoredb-event-store.js'
@@ -11,6 +10,7 @@ import {
   parseConnectionUrl,
 } from '../../../src/event-store/eventstoredb/eventstoredb-url.js'
 import { type FakeCluster, fakeAddresses, startFakeCluster } from '../../support/fake-cluster.js'
+import { until } from '../../support/until.js'
 
 const unavailable = { name: 'StoreUnavailableError' }
 
@@ -39,11 +39,6 @@ async function find({ nodes, url }: FakeCluster, wanted: Wanted = {}): Promise<n
 
 const endpointOf = ({ nodes }: FakeCluster, n: number): Endpoint => ({ address: '127.0.0.1', port: nodes[n]!.port })
 const event = () => ({ id: randomUUID(), type: 'T', data: {}, metadata: {} })
-
-async function until(holds: () => boolean): Promise<void> {
-  for (const giveUpAt = Date.now() + 60_000; !holds(); await sleep(5))
-    if (Date.now() > giveUpAt) throw new Error('timed out after a minute')
-}
 
 t.test('finds the leader as soon as one node names it, while others do not respond', async (t) => {
   const started = await cluster(t)

@@ -6,6 +6,7 @@ import { startReceiver } from '../../callbacks/receiver.js'
 import { signInAs } from '../../support/dashboard.js'
 import { createBody, paths, post } from '../../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../../support/test-service.js'
+import { until } from '../../support/until.js'
 
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 const service = await startTestService({ projections: true })
@@ -27,11 +28,6 @@ async function callback(merchant: typeof other, outcome?: AttemptOutcome) {
   const attempted = { attempt: 1, httpStatus: 500, durationMs: 1 }
   if (outcome) await callbacks.reportAttempt(trackingId, webhookId, { ...attempted, outcome }, context)
   return { trackingId, webhookId }
-}
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  for (let i = 0; i < 3_000 && !(await condition()); i++) await new Promise((resolve) => setTimeout(resolve, 20))
-  if (!(await condition())) throw new Error('the condition was not met in time')
 }
 
 const statusOf = async ({ trackingId }: { readonly trackingId: string }) =>

@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap'
 import { dateIn } from '../../../src/kernel/time.js'
-import { until } from '../../projections/stores.js'
 import { signInAs } from '../../support/dashboard.js'
 import { createBody, paths, post } from '../../support/merchant-requests.js'
 import { cellOf, rawCells } from '../../support/spreadsheet.js'
 import { destroyTestService, startTestService } from '../../support/test-service.js'
+import { until } from '../../support/until.js'
 
 let nowMs = Date.parse('2026-10-20T09:10:00.000Z')
 const clock = () => new Date(nowMs).toISOString()

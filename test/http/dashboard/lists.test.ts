@@ -1,11 +1,11 @@
 import t from 'tap'
 import type { Session } from '../../../src/http/dashboard/api.js'
-import { until } from '../../callbacks/world.js'
 import { misleadingMetadata } from '../../domain/transfer-samples.js'
 import { signInAs } from '../../support/dashboard.js'
 import { createBody, paths, post } from '../../support/merchant-requests.js'
 import { cellOf, rawCells } from '../../support/spreadsheet.js'
 import { destroyTestService, startTestService } from '../../support/test-service.js'
+import { until } from '../../support/until.js'
 
 const service = await startTestService({ projections: true })
 t.teardown(() => destroyTestService(service))

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { signInAs } from '../../support/dashboard.js'
 import { createBody, paths, post } from '../../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../../support/test-service.js'
+import { until } from '../../support/until.js'
 
 const service = await startTestService({ projections: true })
 t.teardown(() => destroyTestService(service))
@@ -40,14 +41,6 @@ async function listen(t: Test, cookie: string, query = '', { server } = service.
   answer.once('error', () => undefined)
   const messages = () => [...text.matchAll(/^data: (.*)$/gm)].map(([, json]) => JSON.parse(json!) as Message)
   return { answer, state, messages }
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 60_000
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error('the condition was not met within 20 s')
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
 }
 
 t.test('sends each page the changes of the transfers that its user can see', async (t) => {

@@ -5,8 +5,8 @@ import { context, signIn, startDashboard } from '../../browser/dashboard/dashboa
 import { launchBrowser } from '../../browser/launch-browser.js'
 import { until } from '../../browser/watched-page.js'
 import { startReceiver } from '../../callbacks/receiver.js'
-import { until as untilTrue } from '../../callbacks/world.js'
 import { createBody, paths, post } from '../../support/merchant-requests.js'
+import { until as untilTrue } from '../../support/until.js'
 
 /** An image of one pixel. */
 const png = Buffer.from(

@@ -5,9 +5,9 @@ import t, { type Test } from 'tap'
 import { environmentSchema } from '../../../src/operations/configuration/configuration.js'
 import { openEmbeddedReadModels } from '../../../src/read-models/embedded/embedded-read-models.js'
 import type { Receiver } from '../../callbacks/receiver.js'
-import { until } from '../../callbacks/world.js'
 import { walletPaths } from '../../support/merchant-requests.js'
 import { temporaryDirectory } from '../../support/processes.js'
+import { until } from '../../support/until.js'
 import {
   allowed,
   checkpoints,
