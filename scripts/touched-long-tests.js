@@ -51,6 +51,7 @@ const table = {
   'src/http/merchant-api/': [...clients, 'http/bad-input'],
   'src/http/payment-page/': ['long/payment-page/', 'long/below-a-path'],
   'src/http/public-url.ts': ['long/below-a-path'],
+  'src/http/envelope.ts': clients,
   'src/http/refusals.ts': clients,
   'src/http/v1/': clients,
   'src/http/wallet-flow/': clients,
