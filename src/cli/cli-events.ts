@@ -72,10 +72,11 @@ export function addEventCommands(program: Command): void {
       const { eventStore } = stores
       const readModels = await stores.readModels()
       const problems = new Map<string, string>()
-      for (const problem of await openProblems(readModels, await knownProblems(stores)))
-        if (await isStillOpen(eventStore, problem)) problems.set(placeOf(problem), problem.reason)
+      // First the events that the projection has not reached, or those that it reaches in the meantime would be missing.
       for await (const problem of problemsNotFoundYet(eventStore, readModels))
         problems.set(placeOf(problem), problem.reason)
+      for (const problem of await openProblems(readModels, await knownProblems(stores)))
+        if (await isStillOpen(eventStore, problem)) problems.set(placeOf(problem), problem.reason)
       const found = [...problems].map(async ([event, reason]) => {
         return { event, recordedAt: await recordedAtOf(stores, event), reason }
       })

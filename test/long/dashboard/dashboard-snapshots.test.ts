@@ -44,25 +44,35 @@ const varyingOfMachine: typeof varying = [
 /** Charts of measured times. */
 const hidden = '.Sparkline, [aria-label="Projections"] td:nth-child(3)'
 
+/** Returns code that replaces the texts, waits for two frames, and returns whether there was nothing to replace. */
 function mask(pairs: typeof varying): string {
   const list = pairs.map(([pattern, shown]) => `[${pattern}, ${JSON.stringify(shown)}]`).join(', ')
-  return `{
+  return `(async () => {
     const mask = (text) => [${list}].reduce((masked, [pattern, shown]) => masked.replaceAll(pattern, shown), text)
+    let isMasked = true
+    const replaced = (globalThis.replacedTexts ??= new WeakMap())
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
     while (texts.nextNode()) {
       const node = texts.currentNode
-      if (mask(node.data) !== node.data) node.data = mask(node.data)
+      if (replaced.get(node) === node.data || mask(node.data) === node.data) continue
+      node.data = mask(node.data)
+      replaced.set(node, node.data)
+      isMasked = false
     }
     for (const input of document.querySelectorAll('input')) if (mask(input.value) !== input.value) input.value = mask(input.value)
     for (const element of document.querySelectorAll(${JSON.stringify(hidden)})) element.style.visibility = 'hidden'
-  }`
+    for (let frame = 0; frame < 2; frame++) await new Promise((resolve) => requestAnimationFrame(resolve))
+    return isMasked
+  })()`
 }
 
 async function take(page: Page, isOfMachine: boolean): Promise<Buffer> {
   await waitUntilLoaded(page)
   await until(page, "document.fonts.status === 'loaded'")
   await page.waitForLoadState('load')
-  await page.evaluate(mask(isOfMachine ? [...varying, ...varyingOfMachine] : varying))
+  // A page can still render after its first replacement.
+  const replace = mask(isOfMachine ? [...varying, ...varyingOfMachine] : varying)
+  for (let attempt = 0; attempt < 20 && !(await page.evaluate(replace)); attempt++);
   return page.screenshot({ animations: 'disabled' })
 }
 

@@ -258,7 +258,7 @@ else {
         await page.getByRole('alertdialog').getByRole('button', { name: 'Confirm access' }).click()
       }
       await confirmIn(page)
-      await page.getByRole('alertdialog').getByText('Another administrator has to confirm this').waitFor()
+      await page.getByRole('alertdialog').getByText('Another administrator must confirm this').waitFor()
       const { pathname } = new URL(page.url())
       await page.goto(`${baseUrl}/dashboard/merchants/${shop.id}`)
       await page.getByLabel('Approval for withdrawals above').fill('5000')
