@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
+import { collections } from '../../../src/read-models/documents.js'
 import { password } from '../../browser/dashboard/dashboard-client.js'
 import { context, signIn, startDashboard } from '../../browser/dashboard/dashboard-service.js'
 import { launchBrowser } from '../../browser/launch-browser.js'
@@ -83,6 +84,9 @@ else {
     receiver.behave = (_received, response) => void response.writeHead(500).end('The database is read-only')
     const trackingId = await create('native', '12')
     await waitFor(t, () => received(trackingId).length === 1, 'the first attempt failed')
+    // An open list does not show a callback that is projected later.
+    const callbacks = service.readModels.collection(collections.callbacks)
+    await untilTrue(async () => (await callbacks.findOne({ trackingId }))?.lastFailure !== undefined)
     const page = await openAs('operator', '/dashboard/callbacks')
     await page.getByText(/^Failing since/).waitFor()
     await page.getByText('The database is read-only').waitFor()
