@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readConfiguration } from '../src/operations/configuration/configuration.js'
-import { openLog, openReadModels } from '../src/operations/stores/stores.js'
+import { openLog } from '../src/operations/stores/stores.js'
 import { growLog } from './support/grown-log.js'
 
 /**
@@ -11,16 +11,10 @@ import { growLog } from './support/grown-log.js'
 
 const [directory, events = '1000000'] = process.argv.slice(2)
 if (directory === undefined) throw new Error('usage: node dist/bench/grow-log.js <directory> [events]')
-const configuration = readConfiguration({
-  EVENT_STORE_URL: `embedded:${directory}`,
-  READ_MODEL_URL: `embedded:${directory}`,
-})
-const log = await openLog(configuration)
-const readModels = await openReadModels(configuration.readModels)
+const log = await openLog(readConfiguration({ EVENT_STORE_URL: `embedded:${directory}` }))
 try {
-  const merchants = await growLog(log.eventStore, readModels, log.box, Number(events))
+  const merchants = await growLog(log.eventStore, log.box, Number(events))
   writeFileSync(join(directory, 'merchants.json'), JSON.stringify(merchants), { mode: 0o600 })
 } finally {
-  await readModels.close()
   await log.close()
 }

@@ -6,16 +6,15 @@ import { defaultSettings } from '../../src/domain/merchant/merchant-settings.js'
 import { formatShortest, formatTwoDecimals } from '../../src/domain/money.js'
 import {
   callbackStream,
+  callbackSweepStream,
   paymentStream,
   transferStream,
   userStream,
   walletAccountStream,
 } from '../../src/domain/streams.js'
 import { type DomainEvent, encodeEvent } from '../../src/event-store/event-codec.js'
-import { type Append, type EventStore, eventAt } from '../../src/event-store/event-store.js'
-import type { ReadModels } from '../../src/read-models/read-models.js'
+import type { Append, EventStore } from '../../src/event-store/event-store.js'
 import type { SecretBox } from '../../src/security/secret-box.js'
-import { Checkpoint } from '../../src/subscriptions/checkpoint.js'
 import { depositCreated } from '../../test/domain/transfer-samples.js'
 
 const merchantCount = 500
@@ -42,7 +41,6 @@ type Common = ReturnType<typeof commonOf>
  */
 export async function growLog(
   store: EventStore,
-  readModels: ReadModels,
   box: SecretBox,
   events: number,
 ): Promise<readonly IssuedCredentials[]> {
@@ -72,16 +70,15 @@ export async function growLog(
   await Promise.all(writing)
   await store.appendInOrder(appends)
   const last = pending.at(-1)
-  if (last) await sweptThrough({ store, readModels }, transferStream(last.common.trackingId))
+  if (last) await store.appendInOrder([sweptThrough(transferStream(last.common.trackingId), now)])
   return others.merchants
 }
 
 /** Without this, the first start would check for each transfer whether its callback was recorded, as no service does. */
-async function sweptThrough(stores: { store: EventStore; readModels: ReadModels }, stream: string): Promise<void> {
-  const event = await eventAt(stores.store, { stream, revision: 0 })
-  const checkpoint = await Checkpoint.load(stores, 'callbacks')
-  checkpoint.advance(event!.position, event)
-  await checkpoint.save({ now: true })
+function sweptThrough(stream: string, at: string): Append {
+  return append(callbackSweepStream, 0, [
+    { type: 'CallbackSweepAdvanced', data: { event: { stream, revision: 0 }, at } },
+  ])
 }
 
 function commonOf(merchantId: string, n: number, at: string) {

@@ -7,7 +7,7 @@ import { CallbackMemory, rememberedPrefixes } from './callback-memory.js'
 import { type DeliveryDependencies, DeliveryWorker, deliveredPrefixes } from './deliver/delivery-worker.js'
 import type { IsNeeded } from './needed-events.js'
 import { CallbackRecorder, recordFromSubscription } from './record/callback-recorder.js'
-import { sweepCallbacks } from './record/callback-sweep.js'
+import { sweepCallbacks, sweepCheckpoint } from './record/callback-sweep.js'
 
 /** The time that a stop grants for reporting the last attempts. */
 const reportMs = 2_000
@@ -24,7 +24,7 @@ interface CallbackDependencies extends DeliveryDependencies {
 export function startCallbacks(deps: CallbackDependencies): Part {
   return startUnderLease(deps, 'callbacks', async ({ signal }, { onUnavailable }, stopping) => {
     deps.logger.info('callbacks: this process now records and delivers callbacks')
-    const checkpoint = await Checkpoint.load(deps, 'callbacks')
+    const checkpoint = await Checkpoint.load(deps.store, sweepCheckpoint(deps.store, deps.clock))
     // Before anything is read for it, because a lane that is read misses no event that is followed.
     const memory = new CallbackMemory(await endOfLog(deps.store))
     const isSandbox = (merchantId: string) => deps.merchants.settingsOf(merchantId)?.sandbox ?? false

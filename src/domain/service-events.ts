@@ -21,7 +21,7 @@ export const hashEvents = {
 }
 
 export const sweepEvents = {
-  /** Recorded only by earlier programs, which kept the sweep's checkpoint in the log. */
+  /** Every change up to and including this event, in the global order, has its callback recorded. */
   CallbackSweepAdvanced: Data({ event: Location, at: Time }),
 }
 

@@ -43,6 +43,7 @@ export const transferStream = (trackingId: string) => `${streamPrefix.transfer}$
 export const merchantStream = (merchantId: string) => `${streamPrefix.merchant}${merchantId}`
 export const callbackStream = (trackingId: string) => `${streamPrefix.callback}${trackingId}`
 export const endpointStream = (merchantId: string) => `${streamPrefix.callbacks}endpoint-${merchantId}`
+export const callbackSweepStream = `${streamPrefix.callbacks}sweep`
 export const paymentStream = (trackingId: string) => `${streamPrefix.payment}${trackingId}`
 /** Wrong codes for one wallet account, named by a keyed digest of its number. */
 export const walletCodesStream = (accountMac: string) => `${streamPrefix.walletCodes}${accountMac}`

@@ -12,7 +12,7 @@ import {
 } from '../event-store/event-store.js'
 import { type Clock, steadyClock } from '../kernel/time.js'
 import type { ReadModels } from '../read-models/read-models.js'
-import { Checkpoint } from '../subscriptions/checkpoint.js'
+import { Checkpoint, inReadModels } from '../subscriptions/checkpoint.js'
 import { follow } from '../subscriptions/follow.js'
 import { pause, type RetryOptions, retryWhileUnavailable } from '../subscriptions/retry.js'
 import { type Part, startUnderLease } from '../subscriptions/under-lease.js'
@@ -44,7 +44,8 @@ interface Dependencies {
 /** Finishes the collections of money that a request started and did not end, in one process at a time, until it is stopped. */
 export function startPaymentRecovery(deps: Dependencies): Part {
   return startUnderLease(deps, follower, async (_lease, retry) => {
-    const checkpoint = await retryWhileUnavailable(() => Checkpoint.load(deps, follower), retry)
+    const storage = inReadModels(deps.readModels, follower)
+    const checkpoint = await retryWhileUnavailable(() => Checkpoint.load(deps.store, storage), retry)
     if (checkpoint) await new Recovery(deps, checkpoint).run(retry)
   })
 }

@@ -182,7 +182,7 @@ export interface PointerDocument extends Document {
     readonly position?: string
     readonly reason: string
     readonly at: string
-    /** What resumes the projection, if an event is the cause. */
+    /** The action that resumes the projection, if an event is the cause. */
     readonly remedy?: 'skip' | 'rebuild'
   }
   readonly task?: TaskRecord

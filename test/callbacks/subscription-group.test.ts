@@ -1,11 +1,13 @@
 import t from 'tap'
 import { callbackGroup } from '../../src/callbacks/record/callback-recorder.js'
+import { sweepCheckpoint } from '../../src/callbacks/record/callback-sweep.js'
 import {
   defaultPersistentSubscriptionSettings,
   PersistentSubscriptionExistsError,
   PersistentSubscriptionMissingError,
   type PersistentSubscriptionSettings,
 } from '../../src/event-store/event-store.js'
+import { Checkpoint } from '../../src/subscriptions/checkpoint.js'
 import { until } from '../support/until.js'
 import { startReceiver } from './receiver.js'
 import { context, openWorld, type World } from './world.js'
@@ -78,4 +80,22 @@ t.test('sends each callback in order, regardless of what happens to the group an
   }
   const { subscription, sweep } = world.counts.records
   t.ok(sweep >= 60, `the sweep records the unread events: ${sweep} by the sweep, ${subscription} by the subscription`)
+})
+
+t.test('saves the sweep’s checkpoint even if another process appended one first', async (t) => {
+  const world = await openWorld(t)
+  const { id } = await world.merchant('http://127.0.0.1:9/')
+  await twoChanges(world, id)
+  const { events, checkpoint } = await world.store.readAll({ streamPrefixes: ['transfer-'], maxCount: 10 })
+  const storage = sweepCheckpoint(world.store, world.clock.now)
+  const [first, second] = [await Checkpoint.load(world.store, storage), await Checkpoint.load(world.store, storage)]
+  first.advance(events[0]!.position, events[0])
+  await first.save({ now: true })
+  second.advance(checkpoint!, events.at(-1))
+  await second.save({ now: true })
+  const saved = await world.store.readStream('callbacks-sweep')
+  t.strictSame(
+    saved.map(({ data }) => (data.event as { revision: number }).revision),
+    [0, 2],
+  )
 })

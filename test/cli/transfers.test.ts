@@ -289,7 +289,7 @@ t.test('projections show their progress and are rebuilt while the service runs',
   const status = await cliJson<{ name: string; holder: string }[]>(directory, 'projections', 'status')
   t.same(status.map(({ name }) => name).sort(), ['callbacks', 'problems', 'totals', 'transfer-events', 'transfers'])
   for (const { holder } of status) t.match(holder, `/${service.pid}/`)
-  // The list may lag behind the changes of the tests before.
+  // The list may lack the latest changes of earlier tests.
   await until(async () => {
     const lags = await cliJson<{ lagEvents: number }[]>(directory, 'projections', 'status')
     return lags.every(({ lagEvents }) => lagEvents === 0)

@@ -160,7 +160,7 @@ t.test('a kept build waits for a switch, and a rollback serves the previous buil
   }
   const tasks = tasksOf(stores)
   await t.rejects(tasks.request('transfers', { what: 'switch', by: 'test' }), conflict('nothing-built'))
-  // As if the build had been served after the request.
+  // This is the state after a build that was served after the request.
   const raced = { _id: 'transfers', what: 'switch', by: 'test', requestId: 'raced', requestedAt: stores.clock() }
   await stores.readModels.collection(collections.projectionRequests).put([raced])
   const ended: (ProjectionTask | null | undefined)[] = []

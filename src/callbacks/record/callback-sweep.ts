@@ -1,5 +1,6 @@
-import { skippedEventsStream, streamPrefix, transferStream } from '../../domain/streams.js'
-import { UnreadableEventError } from '../../event-store/event-codec.js'
+import { appendToEnd } from '../../commands/handle-command.js'
+import { callbackSweepStream, skippedEventsStream, streamPrefix, transferStream } from '../../domain/streams.js'
+import { encodeEvent, UnreadableEventError } from '../../event-store/event-codec.js'
 import {
   comparePositions,
   type EventStore,
@@ -7,15 +8,39 @@ import {
   type Position,
   type RecordedEvent,
 } from '../../event-store/event-store.js'
-import { decisionOf } from '../../event-store/read-event.js'
+import { decisionOf, readableEvent } from '../../event-store/read-event.js'
 import type { Clock } from '../../kernel/time.js'
-import type { Checkpoint } from '../../subscriptions/checkpoint.js'
+import type { Checkpoint, CheckpointStorage } from '../../subscriptions/checkpoint.js'
 import { pause, retryWhileUnavailable } from '../../subscriptions/retry.js'
 import { mayTriggerCallback } from '../callback-trigger.js'
 import type { SubscriptionDependencies } from './callback-recorder.js'
 import type { EventOfTransfer, FollowedPart, UnrecordedEvents } from './unrecorded-events.js'
 
 const maxRecordingsInFlight = 32
+
+/**
+ * Stores the sweep's checkpoint in the log, so that it is not lost with a read model or a subscription, and so that a restored log never has
+ * a checkpoint after callbacks that it lacks. An unreadable one is ignored: the sweep then starts at the start of the log.
+ */
+export function sweepCheckpoint(store: EventStore, clock: Clock): CheckpointStorage {
+  const stream = callbackSweepStream
+  return {
+    // Limits the growth of the stream to one small event in this time.
+    saveEveryMs: 60_000,
+    async find() {
+      const [last] = await store.readStream(stream, { direction: 'backwards', maxCount: 1 })
+      const event = last && readableEvent(last)
+      return event?.type === 'CallbackSweepAdvanced' ? event.data.event : undefined
+    },
+    // At the end of the stream regardless of its revision, because a process that has lost its lease saves its checkpoint when it ends.
+    save({ stream: of, revision }) {
+      const metadata = { actor: 'system:callbacks', $correlationId: stream, $causationId: stream }
+      const data = { event: { stream: of, revision }, at: clock() }
+      return appendToEnd(store, stream, encodeEvent({ type: 'CallbackSweepAdvanced', data }, metadata))
+    },
+  }
+}
+
 const streamPrefixes = [streamPrefix.transfer, skippedEventsStream]
 
 interface SweepDependencies extends SubscriptionDependencies {
@@ -25,7 +50,7 @@ interface SweepDependencies extends SubscriptionDependencies {
 }
 
 /**
- * Records the callbacks that the persistent subscription missed, some seconds after it and from a checkpoint: a group can be
+ * Records the callbacks that the persistent subscription missed, some seconds after it and from a checkpoint in the log: a group can be
  * deleted, park events, or skip events on a reload. Reads the log only up to the part that the delivery follows, because the unrecorded
  * events of that part are known. Runs until the signal aborts.
  */

@@ -31,7 +31,7 @@ export type WalletFailureReason =
 export interface WalletFailure {
   readonly ok: false
   readonly reason: WalletFailureReason
-  /** What the reason does not state. */
+  /** An explanation in addition to the reason. */
   readonly details?: string
   readonly retryAfterSeconds?: number
 }
