@@ -2,7 +2,7 @@ import type { Transfer, TransferState } from '../domain/transfer/transfer.js'
 import type { TransferEvent } from '../domain/transfer/transfer-events.js'
 import type { RecordedEvent } from '../event-store/event-store.js'
 
-type Trigger = 'as-recorded' | 'status-change' | 'never'
+type Trigger = 'as-recorded' | 'status-change' | 'always' | 'never'
 
 const triggers: { readonly [Type in TransferEvent['type']]: Trigger } = {
   DepositCreated: 'as-recorded',
@@ -12,9 +12,12 @@ const triggers: { readonly [Type in TransferEvent['type']]: Trigger } = {
   TransferCancelled: 'status-change',
   TransferFailed: 'status-change',
   TransferReopened: 'status-change',
+  TransferCorrected: 'always',
   LateFundsReceived: 'never',
+  FundsReceived: 'never',
   FundsReturned: 'never',
   AttentionResolved: 'never',
+  CorrectionProposed: 'never',
   WithdrawalClaimed: 'never',
   WithdrawalReleased: 'never',
   WithdrawalAddedToBankFile: 'never',
@@ -28,7 +31,7 @@ const triggers: { readonly [Type in TransferEvent['type']]: Trigger } = {
  */
 export function mayTriggerCallback({ type, data }: Pick<RecordedEvent, 'type' | 'data'>): boolean {
   const trigger = Object.hasOwn(triggers, type) ? triggers[type as TransferEvent['type']] : 'status-change'
-  return trigger === 'as-recorded' ? data.callbackOnCreate === true : trigger === 'status-change'
+  return trigger === 'as-recorded' ? data.callbackOnCreate === true : trigger !== 'never'
 }
 
 /** Returns whether the event is a creation that triggers no callback. */
@@ -38,5 +41,6 @@ export function isSilentCreation(event: Pick<RecordedEvent, 'type' | 'data'>): b
 
 /** Returns whether an event of a transfer triggers a callback, with the states before and after it. */
 export function triggersCallback(recorded: RecordedEvent, before: TransferState, after: Transfer): boolean {
-  return mayTriggerCallback(recorded) && (before.kind === 'none' || before.status !== after.status)
+  const isChange = before.kind === 'none' || before.status !== after.status
+  return mayTriggerCallback(recorded) && (isChange || triggers[recorded.type as TransferEvent['type']] === 'always')
 }

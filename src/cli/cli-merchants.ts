@@ -11,6 +11,7 @@ import {
   depositExpiryMinutes,
   type EndpointWarning,
   maxNameLength,
+  maxWalletExpiryMinutes,
   overlapMinutes,
   rateLimitPerSecond,
   signedCreates,
@@ -49,7 +50,7 @@ type Setting = keyof MerchantSettings
 
 const name = option('<name>', 'shown to customers', text(maxNameLength))
 const callbackUrl = option('<url>', 'the address for status callbacks', visible)
-const expiry = `time to finish a deposit, ${depositExpiryMinutes.min} to ${depositExpiryMinutes.max}`
+const expiry = `time to finish a deposit, ${depositExpiryMinutes.min} to ${depositExpiryMinutes.max}; ${maxWalletExpiryMinutes} at most apply to a wallet`
 const instructions = 'the payment instructions for a manual payment method; repeatable'
 const settingOptions = {
   name,

@@ -27,6 +27,7 @@ import {
   option,
   pageOptions,
   reason,
+  reference,
   required,
   time,
   url,
@@ -112,6 +113,7 @@ const transferListing: Listing<ShownTransfer> = {
     resolvedAmount: { ...amountColumn('resolvedAmount'), only: 'csv' },
     lateFunds: { ...amountColumn('lateFunds'), only: 'csv' },
     approvedAmount: { ...amountColumn('approvedAmount'), only: 'csv' },
+    proposedAmount: { ...amountColumn('proposedAmount'), only: 'csv' },
     ...columnsOnlyIn('csv', 'receiptUrl', 'name', 'username', 'paymentMethod', 'claimedUntil', 'bankFile'),
     ...columnsOnlyIn('csv', 'accountNumber', 'identityNumber', 'metadata', 'revision'),
   },
@@ -173,6 +175,7 @@ const statusChanges = [
 
 /** Adds the commands that settle a transfer and its money. */
 function addSettlingCommands(transfers: Command): void {
+  const confirmAmount = option('<amount>', 'repeats an unlikely amount', amount)
   const amountDefault = 'the transferred amount (default: the received amount, or the requested one)'
   settles(
     transfers,
@@ -181,7 +184,7 @@ function addSettlingCommands(transfers: Command): void {
     ['7b0f2c1e', '7b0f2c1e --amount 95.00 --reason "the bank kept a fee" --receipt-url https://bank.example/r/1'],
     {
       amount: option('<amount>', amountDefault, amount),
-      confirmAmount: option('<amount>', 'repeats an unlikely amount', amount),
+      confirmAmount,
       reason: option('<text>', 'required if the amount differs from the received one', reason),
       receiptUrl: option('<url>', 'the address of the receipt', url),
       message: option('<text>', 'for the merchant', message),
@@ -189,6 +192,50 @@ function addSettlingCommands(transfers: Command): void {
     ({ amount: transactionAmountMinor, confirmAmount: confirmedAmountMinor, reason, receiptUrl, message }) => {
       return { type: 'Complete', transactionAmountMinor, confirmedAmountMinor, reason, receiptUrl, message }
     },
+  )
+  settles(
+    transfers,
+    'receive',
+    'record a payment for a deposit that is paid manually, which can arrive in parts',
+    [
+      '7b0f2c1e --amount 60 --reference FT2611270091',
+      '7b0f2c1e --amount 40 --reference FT2611280017 --receipt-url https://bank.example/r/5',
+    ],
+    {
+      amount: required(option('<amount>', 'the received amount, such as 60.00', amount)),
+      confirmAmount,
+      reference: required(option('<text>', "the bank's reference; each stands for one payment", reference)),
+      receiptUrl: option('<url>', 'the address of the receipt', url),
+    },
+    ({ amount: receivedAmountMinor, confirmAmount: confirmedAmountMinor, reference, receiptUrl }) => {
+      return { type: 'ReceivePart', receivedAmountMinor, confirmedAmountMinor, reference, receiptUrl }
+    },
+  )
+  settles(
+    transfers,
+    'correct',
+    'correct the amount of a completed transfer',
+    [
+      '7b0f2c1e --amount 95.00 --reason "The amount was mistyped."',
+      '19c4a7d0 --amount 95.00 --reason "The bank paid less." --reference CASE-4711',
+    ],
+    {
+      amount: required(option('<amount>', 'the amount that moved, such as 95.00', amount)),
+      confirmAmount,
+      reason: required(option('<text>', 'why, for the history', reason)),
+      reference: option('<text>', 'your own reference; each stands for one correction', reference),
+    },
+    ({ amount: amountMinor, confirmAmount: confirmedAmountMinor, reason, reference }) => {
+      return { type: 'Correct', amountMinor, confirmedAmountMinor, reason, reference }
+    },
+  )
+  settles(
+    transfers,
+    'approve-correction',
+    "approve another user's correction",
+    ['7b0f2c1e --amount 95.00', '7b0f2c1e --amount 95.00 --json'],
+    { amount: required(option('<amount>', 'the proposed amount, such as 95.00', amount)) },
+    ({ amount: amountMinor }) => ({ type: 'ApproveCorrection', amountMinor }),
   )
   for (const { name, type, description, examples } of statusChanges) {
     const options = { message: option('<text>', 'for the merchant', message) }
@@ -226,9 +273,16 @@ function addSettlingCommands(transfers: Command): void {
     '7b0f2c1e --reason "Booked elsewhere." --json',
   ] as const
   const how = { reason: required(option('<text>', 'how it was settled', reason)) }
-  settles(transfers, 'resolve', 'end the need for attention of a deposit', resolutions, how, ({ reason }) => {
-    return { type: 'ResolveAttention', reason }
-  })
+  settles(
+    transfers,
+    'resolve',
+    'end the need for attention of a transfer, and reject a proposed correction',
+    resolutions,
+    how,
+    ({ reason }) => {
+      return { type: 'ResolveAttention', reason }
+    },
+  )
 }
 
 function settles<Options extends OptionSpecs>(
@@ -255,6 +309,11 @@ async function settled(stores: CommandStores, trackingId: string, action: Transf
   const result = await transfers.act(trackingId, action, context)
   if (!result.accepted) throw await refusalOf(stores, trackingId, result)
   const { changed, transfer } = result
+  const proposed = transfer.proposedCorrection
+  if (action.type === 'Correct' && proposed)
+    notify(
+      `another user must approve the correction: transferd transfers approve-correction ${trackingId} --amount ${formatTwoDecimals(proposed.amountMinor)}`,
+    )
   if (action.type === 'Complete' && transfer.status === 'Cancelled')
     notify('the deposit was cancelled because the amount differs from the requested one: nothing is booked')
   const shown = { ...(await shownTransfer(stores, (await transfers.find(trackingId))!)), changed }

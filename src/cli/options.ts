@@ -1,6 +1,7 @@
 import { InvalidArgumentError, type Option } from 'commander'
 import { receiptUrlProblem } from '../commands/transfer/transfer-requests.js'
 import { violate } from '../domain/decider.js'
+import { maxReferenceLength } from '../domain/fields.js'
 import { parseAmount } from '../domain/money.js'
 import { normalEmail } from '../domain/password-rules.js'
 import { refusalText } from '../domain/refusal-texts.js'
@@ -157,6 +158,9 @@ export const message = (text: string) => visible(short(text))
 
 /** Accepts a message that is not blank. */
 export const reason = (text: string) => message(notBlank(text))
+
+/** Accepts the reference of a payment or a correction. */
+export const reference = text(maxReferenceLength)
 
 /** Rejects an empty path, which usually comes from an unset variable in a script and would mean the current directory. */
 export const path = matching((text) => text !== '', 'It must not be empty.')

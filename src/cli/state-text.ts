@@ -13,6 +13,7 @@ const figures = [
   ['Received', 'receivedMinor'],
   ['Completed', 'completedMinor', 'completedCount'],
   ['Difference', 'mismatchMinor'],
+  ['Corrected', 'correctedMinor', 'correctedCount'],
   ['Returned', 'returnedMinor'],
   ['Resolved', 'resolvedMinor'],
   ['Held at the end', 'heldMinor'],

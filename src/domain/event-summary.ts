@@ -12,6 +12,10 @@ const mainFields = [
   'returnedAmountMinor',
   'resolvedAmountMinor',
   'approvedAmountMinor',
+  'correctedAmountMinor',
+  'correctedFromMinor',
+  'reference',
+  'proposedBy',
   'attempt',
   'httpStatus',
   'durationMs',
@@ -66,11 +70,12 @@ const amounts = [
   'returnedAmountMinor',
   'resolvedAmountMinor',
   'approvedAmountMinor',
+  'correctedAmountMinor',
   'collectedAmountMinor',
 ]
-/** The texts that people wrote. The reason of a cancellation is a code. */
+/** The texts that people wrote. The reason of a cancellation and the message of a correction are codes. */
 const words = ['message', 'reason']
-const codes = ['TransferCancelled reason']
+const codes = ['TransferCancelled reason', 'TransferCorrected message']
 
 /** Splits the main fields of an event into its amount, the texts that people wrote, and the others. */
 export function storyFields(item: ShownEvent) {

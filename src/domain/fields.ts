@@ -5,9 +5,13 @@ const amount = { isAmount: true }
 export const Minor = Type.Unsafe<bigint>(Type.String({ pattern: '^(0|[1-9]\\d{0,14})$', ...amount }))
 /** An amount above 0: the last guard against a transfer of nothing. */
 export const PositiveMinor = Type.Unsafe<bigint>(Type.String({ pattern: '^[1-9]\\d{0,14}$', ...amount }))
+/** A difference of amounts. */
+export const SignedMinor = Type.Unsafe<bigint>(Type.String({ pattern: '^(0|-?[1-9]\\d{0,14})$', ...amount }))
 export const Id = Type.String({ minLength: 1, maxLength: 64 })
 /** The largest number of characters in a referenceId. */
 export const maxReferenceIdLength = 128
+/** The largest number of characters in the reference of a payment or a correction. */
+export const maxReferenceLength = 128
 /** A merchant's id of a transfer: any printable text. The schema counts UTF-16 units, of which a character has at most two. */
 export const ReferenceId = Type.String({ minLength: 1, maxLength: 2 * maxReferenceIdLength })
 export const Text = Type.String({ maxLength: 2048 })

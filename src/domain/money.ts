@@ -13,8 +13,9 @@ export function parseAmount(text: string): bigint | undefined {
 /** Returns the shortest text, which JSON prints too: `100` for 10000n and `100.5` for 10050n. */
 export const formatShortest = (minor: bigint): string => formatTwoDecimals(minor).replace(/\.?0+$/, '')
 
-/** Returns `100.00` for 10000n. */
+/** Returns `100.00` for 10000n, and `-0.50` for -50n. */
 export function formatTwoDecimals(minor: bigint): string {
+  if (minor < 0n) return `-${formatTwoDecimals(-minor)}`
   const digits = minor.toString().padStart(3, '0')
   return `${digits.slice(0, -2)}.${digits.slice(-2)}`
 }

@@ -23,6 +23,7 @@ export type RuleValue = Kinds[ValueKind]
 export const kinds = {
   ...({ amount: 'amount', booked: 'amount', confirmed: 'amount', largest: 'amount', left: 'amount' } as const),
   ...({ requested: 'amount', returned: 'amount', smallest: 'amount' } as const),
+  ...({ received: 'amount', corrected: 'amount', proposed: 'amount' } as const),
   ...({ days: 'number', kibibytes: 'number', least: 'number', limit: 'number', megabytes: 'number' } as const),
   ...({ method: 'number', most: 'number', revision: 'number' } as const),
   ...({

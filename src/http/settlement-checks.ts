@@ -1,5 +1,6 @@
 import {
   receiptUrlProblem,
+  referenceProblem,
   settlementAmountProblem,
   settlementTextProblem,
 } from '../commands/transfer/transfer-requests.js'
@@ -22,6 +23,11 @@ export function checkTexts({ receiptUrl, message, reason }: Texts): void {
 /** @throws RequestError that names the field */
 export function checkText(field: string, text: string | undefined): void {
   check(field, text, settlementTextProblem)
+}
+
+/** @throws RequestError */
+export function checkReference(reference: string | undefined): void {
+  check('reference', reference, referenceProblem)
 }
 
 /** Checks that an address of this service is that of a stored receipt, and no other address imitates one. @throws RequestError */

@@ -1,6 +1,6 @@
 import { CallbackCommands } from '../commands/callback/callback-commands.js'
 import { MerchantCommands } from '../commands/merchant/merchant-commands.js'
-import { TransferCommands } from '../commands/transfer/transfers.js'
+import { type SettlementRules, TransferCommands } from '../commands/transfer/transfers.js'
 import type { MerchantSettings } from '../domain/merchant/merchant-events.js'
 import type { EventStore } from '../event-store/event-store.js'
 import type { Clock } from '../kernel/time.js'
@@ -22,11 +22,12 @@ export interface Commands {
 
 /** Creates the commands for a process or thread, so that the configuration applies to all of them. */
 export function createCommands(
-  { completionGuardFactor }: Pick<Configuration, 'completionGuardFactor'>,
+  { completionGuardFactor, correctionDays, paymentMethods }: Pick<Configuration, keyof SettlementRules>,
   { store, box, clock, settingsOf }: CommandParts,
 ): Commands {
+  const rules = { completionGuardFactor, correctionDays, paymentMethods }
   return {
-    transfers: new TransferCommands(store, clock, settingsOf, completionGuardFactor),
+    transfers: new TransferCommands(store, clock, settingsOf, rules),
     callbacks: new CallbackCommands(store, clock),
     merchants: new MerchantCommands(store, clock, box),
   }

@@ -16,7 +16,7 @@ import { DamagedDocumentError, type EventProjection, foldedDocuments, type Proje
 /** The current state of every transfer. */
 export const transfersProjection: EventProjection = {
   name: 'transfers',
-  version: 10,
+  version: 11,
   streamPrefixes: [streamPrefix.transfer],
   collection: collections.transfers,
   indexes: indexes.transfers,
@@ -38,12 +38,10 @@ function next(before: TransferDocument | undefined, projected: ProjectedEvent): 
   }
   const after = evolve(before ? transferOf(before) : initialState, event)
   if (after.kind === 'none') throw new Error('its event created no transfer')
-  const completedAt = event.type === 'TransferCompleted' ? event.data.at : before?.completedAt
   const lateMinor = (before?.lateMinor ?? 0) + lateAmountMinor(before, event)
   const position = before?.position ?? sortablePosition(projected.position)
   return {
     ...documentOf(after, position, revision),
-    ...(completedAt !== undefined && { completedAt }),
     ...(lateMinor > 0 && { lateMinor }),
   }
 }

@@ -26,7 +26,7 @@ interface Figures {
   readonly receivedMinor: bigint
 }
 
-/** The transfers that reached a status within an hour or a day. */
+/** The transfers that reached a status within an hour or a day. Corrections of that time change the moved amount of the completed ones. */
 export interface Bucket extends Figures {
   readonly start: string
   readonly status: Status
@@ -112,6 +112,12 @@ export async function bucketsOf(readModels: ReadModels, range: OverviewRange) {
 }
 
 function addTo(buckets: Map<string, Bucket>, { period, counted: status, ...total }: Total, bucketMs: number): void {
+  if (status === 'Corrected') {
+    const { transactionAmountMinor, receivedMinor } = total
+    const change = { ...total, period, count: 0, amountMinor: 0n, transactionAmountMinor, receivedMinor }
+    addTo(buckets, { ...change, counted: 'Completed' }, bucketMs)
+    return
+  }
   if (!isStatus(status)) return
   const start =
     bucketMs === dayMs ? `${period.slice(0, dayLength)}T00:00:00.000Z` : `${period.slice(0, hourLength)}:00:00.000Z`

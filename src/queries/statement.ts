@@ -12,7 +12,7 @@ import { dayAfter, startOfDay } from './zone-days.js'
 
 /**
  * The transfers of one kind on one day. Amounts are minor units. Of the money of deposits, `openingMinor` + `receivedMinor` -
- * `completedMinor` - `returnedMinor` - `resolvedMinor` = `heldMinor`, which is the opening amount of the next day.
+ * `completedMinor` - `correctedMinor` - `returnedMinor` - `resolvedMinor` = `heldMinor`, which is the opening amount of the next day.
  */
 export interface StatementLine {
   /** `2026-11-21`. */
@@ -22,12 +22,16 @@ export interface StatementLine {
   readonly requestedMinor: bigint
   /** The money of deposits that was held when the day began. */
   readonly openingMinor: bigint
+  /** Less on a day whose corrections remove money that never arrived, and then possibly negative. */
   readonly receivedMinor: bigint
   readonly completedCount: number
   /** The booked amount. */
   readonly completedMinor: bigint
   /** The booked minus the requested amount of the transfers that were completed on that day. */
   readonly mismatchMinor: bigint
+  readonly correctedCount: number
+  /** The change of booked amounts by corrections on that day, whenever the transfers were completed. */
+  readonly correctedMinor: bigint
   readonly returnedMinor: bigint
   /** The money that an approver decided to need no further attention. */
   readonly resolvedMinor: bigint
@@ -41,7 +45,7 @@ export interface StatementLine {
 /** 1 if a transfer becomes open, -1 if it ends. */
 const opening: { readonly [counted in Counted]: bigint } = {
   ...{ Pending: 1n, Reopened: 1n, Completed: -1n, Cancelled: -1n, Failed: -1n },
-  ...{ ManualControl: 0n, Received: 0n, Returned: 0n, Resolved: 0n },
+  ...{ ManualControl: 0n, Received: 0n, Returned: 0n, Resolved: 0n, Corrected: 0n },
 }
 
 /** The days from `from` to `to` in the time zone, of which those after `now` are omitted. */
@@ -162,6 +166,8 @@ class StatementLines {
         completedCount: completed.count,
         completedMinor: completed.transactionAmountMinor,
         mismatchMinor: completed.transactionAmountMinor - completed.amountMinor,
+        correctedCount: of('Corrected').count,
+        correctedMinor: of('Corrected').amountMinor,
         returnedMinor: of('Returned').amountMinor,
         resolvedMinor: of('Resolved').amountMinor,
         heldMinor: balance.heldMinor,
@@ -189,7 +195,8 @@ class StatementLines {
     }
     const of = (counted: Counted) => sums.get(counted) ?? nothing
     if (balance.kind === 'deposit') {
-      const settled = of('Completed').transactionAmountMinor + of('Returned').amountMinor + of('Resolved').amountMinor
+      const bookedMinor = of('Completed').transactionAmountMinor + of('Corrected').amountMinor
+      const settled = bookedMinor + of('Returned').amountMinor + of('Resolved').amountMinor
       balance.heldMinor += receivedMinor - settled
     }
     return { of, receivedMinor }

@@ -1,6 +1,17 @@
 import { type Payee, payeeFields, type Requested, requestedFields } from '../domain/transfer/requested-fields.js'
 import { statusCodes } from '../domain/transfer/status.js'
-import type { Approval, Counted, Deposit, Payout, Transfer, Withdrawal } from '../domain/transfer/transfer.js'
+import type {
+  Approval,
+  Corrected,
+  Counted,
+  Deposit,
+  Funds,
+  Payment,
+  Payout,
+  ProposedCorrection,
+  Transfer,
+  Withdrawal,
+} from '../domain/transfer/transfer.js'
 import type { CancelReason, DepositChannel, TransferKind } from '../domain/transfer/transfer-events.js'
 import type { TProperties } from '../kernel/typebox.js'
 import { type Declaration, ordinalText } from './fields.js'
@@ -19,8 +30,8 @@ type CommonField = Exclude<
   'trackingId' | 'kind' | 'amountMinor' | 'transactionAmountMinor' | keyof Requested
 >
 
-/** Null in the domain while it has no value. */
-type Optional = 'receiptUrl' | 'message'
+/** Null or empty in the domain while it has no value. */
+type Optional = 'receiptUrl' | 'message' | 'completedAt' | 'corrections' | 'proposedCorrection'
 
 /** One transfer; `_id` is its trackingId. A field is absent while it has no value. */
 export interface TransferDocument
@@ -35,9 +46,15 @@ export interface TransferDocument
   readonly kind: TransferKind
   readonly amountMinor: number
   readonly transactionAmountMinor: number
+  /** Absent before the completion. */
+  readonly completedAt?: string
+  readonly corrections?: readonly CorrectedOf<number>[]
+  readonly proposedCorrection?: ProposalOf<number>
   // Deposits only.
   readonly channel?: DepositChannel
   readonly expiresAt?: string
+  /** Absent if it equals `expiresAt`. */
+  readonly firstExpiresAt?: string
   readonly funds?: FundsOf<number>
   readonly autoCancelledAmountMinor?: number
   readonly cancelReason?: CancelReason
@@ -46,8 +63,6 @@ export interface TransferDocument
   readonly payout?: PayoutOf<number>
   /** The ids of the bank files that contain it, with spaces between them: an index serves a field without structure only. */
   readonly bankFiles?: string
-  /** Absent unless it is Completed. */
-  readonly completedAt?: string
   /** The part of the received money that arrived after the deposit had ended. */
   readonly lateMinor?: number
   /** Equals `expiresAt` while the deposit is Pending. */
@@ -68,12 +83,19 @@ export type Stored<Fields> = {
 }
 
 /** The domain's `Funds`; a document has numbers. */
-export interface FundsOf<Amount> {
-  readonly receivedMinor: Amount
+export interface FundsOf<Amount> extends Readonly<Record<Exclude<keyof Funds, 'payments' | 'returns'>, Amount>> {
+  readonly payments: readonly (Omit<Payment, 'amountMinor'> & { readonly amountMinor: Amount })[]
   readonly returns: readonly { readonly amountMinor: Amount; readonly receiptUrl: string }[]
-  readonly resolvedMinor: Amount
-  readonly assumedMinor: Amount
 }
+
+/** The domain's `Corrected`; a document has numbers. */
+export interface CorrectedOf<Amount> extends Omit<Corrected, 'amountMinor' | 'fromMinor'> {
+  readonly amountMinor: Amount
+  readonly fromMinor: Amount
+}
+
+/** The domain's `ProposedCorrection`; a document has numbers. */
+export type ProposalOf<Amount> = Omit<ProposedCorrection, 'amountMinor'> & { readonly amountMinor: Amount }
 
 /** The domain's `Payout`; a document has numbers. */
 export interface PayoutOf<Amount> extends Omit<Payout, 'approval'> {

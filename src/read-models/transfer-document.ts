@@ -2,11 +2,12 @@ import type { ValueOf } from '../domain/event.js'
 import { payeeFields, requestedFields } from '../domain/transfer/requested-fields.js'
 import { needsAttention, noFunds, noPayout, type Transfer } from '../domain/transfer/transfer.js'
 import type { TObject, TProperties, TSchema } from '../kernel/typebox.js'
-import type { FundsOf, PayoutOf, Stored, TransferDocument } from './documents.js'
+import type { CorrectedOf, FundsOf, PayoutOf, ProposalOf, Stored, TransferDocument } from './documents.js'
 
 /** Returns the document of a transfer; {@link transferOf} is the inverse. Amounts stay far below 2^53 minor units. */
 export function documentOf(transfer: Transfer, position: number, revision: number): TransferDocument {
   const { trackingId, amountMinor, transactionAmountMinor, receiptUrl, message } = transfer
+  const { completedAt, corrections, proposedCorrection } = transfer
   // One literal, because combining several objects would cost a rebuild a third more time.
   return {
     _id: trackingId,
@@ -20,6 +21,10 @@ export function documentOf(transfer: Transfer, position: number, revision: numbe
     hasAmountMismatch: transfer.hasAmountMismatch,
     ...(receiptUrl !== null && { receiptUrl }),
     ...(message !== null && { message }),
+    ...(completedAt !== null && { completedAt }),
+    ...(corrections.length > 0 && { corrections: corrections.map((each) => correctedWith(each, Number)) }),
+    ...(proposedCorrection && { proposedCorrection: proposalWith(proposedCorrection, Number) }),
+    ...(needsAttention(transfer) && { attention: 'open' as const, attentionOf: transfer.merchantId }),
     ...storedFields(requestedFields, transfer),
     ...fieldsOfKind(transfer),
     createdAt: transfer.createdAt,
@@ -37,16 +42,16 @@ function fieldsOfKind(transfer: Transfer): Partial<TransferDocument> {
       ...(payout.files.length > 0 && { bankFiles: payout.files.map(({ messageId }) => messageId).join(' ') }),
     }
   }
-  const { channel, expiresAt, funds, autoCancelledAmountMinor, cancelReason, reopened } = transfer
+  const { channel, expiresAt, firstExpiresAt, funds, autoCancelledAmountMinor, cancelReason, reopened } = transfer
   return {
     channel,
     expiresAt,
+    ...(firstExpiresAt !== expiresAt && { firstExpiresAt }),
     ...(funds.receivedMinor > 0n && { funds: fundsWith(funds, Number) }),
     ...(autoCancelledAmountMinor !== null && { autoCancelledAmountMinor: Number(autoCancelledAmountMinor) }),
     ...(cancelReason !== null && { cancelReason }),
     ...(reopened && { reopened }),
     ...(transfer.status === 'Pending' && { openUntil: expiresAt }),
-    ...(needsAttention(transfer) && { attention: 'open', attentionOf: transfer.merchantId }),
   }
 }
 
@@ -57,6 +62,7 @@ export function withoutMetadata({ metadata: _, ...document }: TransferDocument):
 
 export function transferOf(document: TransferDocument): Transfer {
   const { autoCancelledAmountMinor, cancelReason = null, reopened = false } = document
+  const { corrections = [], proposedCorrection } = document
   const existing = {
     trackingId: document._id,
     merchantId: document.merchantId,
@@ -67,6 +73,9 @@ export function transferOf(document: TransferDocument): Transfer {
     hasAmountMismatch: document.hasAmountMismatch,
     receiptUrl: document.receiptUrl ?? null,
     message: document.message ?? null,
+    completedAt: document.completedAt ?? null,
+    corrections: corrections.map((each) => correctedWith(each, BigInt)),
+    proposedCorrection: proposedCorrection ? proposalWith(proposedCorrection, BigInt) : null,
     createdAt: document.createdAt,
     updatedAt: document.updatedAt,
     ...fieldsOf(requestedFields, document),
@@ -79,6 +88,7 @@ export function transferOf(document: TransferDocument): Transfer {
     kind: 'deposit',
     channel: document.channel!,
     expiresAt: document.expiresAt!,
+    firstExpiresAt: document.firstExpiresAt ?? document.expiresAt!,
     funds: document.funds ? fundsWith(document.funds, BigInt) : noFunds,
     autoCancelledAmountMinor: autoCancelledAmountMinor === undefined ? null : BigInt(autoCancelledAmountMinor),
     cancelReason,
@@ -116,10 +126,21 @@ function isObject({ anyOf = [] }: TSchema): boolean {
 function fundsWith<From, To>(funds: FundsOf<From>, convert: (amount: From) => To): FundsOf<To> {
   return {
     receivedMinor: convert(funds.receivedMinor),
+    payments: funds.payments.map((payment) => ({ ...payment, amountMinor: convert(payment.amountMinor) })),
     returns: funds.returns.map(({ amountMinor, receiptUrl }) => ({ amountMinor: convert(amountMinor), receiptUrl })),
     resolvedMinor: convert(funds.resolvedMinor),
     assumedMinor: convert(funds.assumedMinor),
+    statedMinor: convert(funds.statedMinor),
   }
+}
+
+function correctedWith<From, To>(correction: CorrectedOf<From>, convert: (amount: From) => To): CorrectedOf<To> {
+  const { amountMinor, fromMinor, reference } = correction
+  return { amountMinor: convert(amountMinor), fromMinor: convert(fromMinor), reference }
+}
+
+function proposalWith<From, To>(proposal: ProposalOf<From>, convert: (amount: From) => To): ProposalOf<To> {
+  return { ...proposal, amountMinor: convert(proposal.amountMinor) }
 }
 
 function payoutWith<From, To>(payout: PayoutOf<From>, convert: (amount: From) => To): PayoutOf<To> {

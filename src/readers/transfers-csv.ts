@@ -31,18 +31,23 @@ export async function* transfersCsv(
 
 type Row = ReturnType<typeof rowOf>
 
-/** The money of a deposit adds up: received = booked + returned + resolved + held. `late` is a part of the received amount. */
+/**
+ * The money of a deposit adds up: received = booked + returned + resolved + held. `corrected` is the part of the booked amount that
+ * corrections added, and `late` a part of the received amount.
+ */
 function rowOf(document: TransferDocument) {
   const transfer = transferOf(document)
   const bookedMinor = transfer.status === 'Completed' ? transfer.transactionAmountMinor : 0n
+  const correctedMinor = bookedMinor - (transfer.corrections[0]?.fromMinor ?? bookedMinor)
   const heldMinor = unsettledMinor(transfer)
+  const booked = { bookedMinor, correctedMinor }
   const lateMinor = BigInt(document.lateMinor ?? 0)
   if (transfer.kind === 'withdrawal') {
-    return { document, bookedMinor, heldMinor, lateMinor, receivedMinor: 0n, returnedMinor: 0n, resolvedMinor: 0n }
+    return { document, ...booked, heldMinor, lateMinor, receivedMinor: 0n, returnedMinor: 0n, resolvedMinor: 0n }
   }
   const { receivedMinor, resolvedMinor } = transfer.funds
   const returned = returnedMinor(transfer.funds)
-  return { document, bookedMinor, heldMinor, lateMinor, receivedMinor, returnedMinor: returned, resolvedMinor }
+  return { document, ...booked, heldMinor, lateMinor, receivedMinor, returnedMinor: returned, resolvedMinor }
 }
 
 function columnsOf({ currency, paymentMethods, merchantName }: TransferNames, reader: CsvReader): Column<Row>[] {
@@ -65,6 +70,7 @@ function columnsOf({ currency, paymentMethods, merchantName }: TransferNames, re
     amount('transactionAmount', ({ document }) => BigInt(document.transactionAmountMinor)),
     amount('received', ({ receivedMinor }) => receivedMinor),
     amount('booked', ({ bookedMinor }) => bookedMinor),
+    amount('corrected', ({ correctedMinor }) => correctedMinor),
     amount('returned', (row) => row.returnedMinor),
     amount('resolved', ({ resolvedMinor }) => resolvedMinor),
     amount('held', ({ heldMinor }) => heldMinor),

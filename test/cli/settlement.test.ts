@@ -162,7 +162,7 @@ t.test(
     const refused = await runCli(directory, ['transfers', 'complete', trackingId, '--amount', '1000.01'])
     t.same(
       [refused.status, refused.stderr],
-      [1, 'transferd: The requested amount is 100.00. To complete with 1000.01, repeat it as the confirmed amount.\n'],
+      [1, 'transferd: The requested amount is 100.00. To continue with 1000.01, repeat it as the confirmed amount.\n'],
     )
     const confirmed = ['complete', trackingId, '--amount', '1000.01', '--confirm-amount', '1000.01'] as const
     t.match(await transfers(...confirmed), { changed: true, transactionAmount: 1000.01, hasAmountMismatch: true })
@@ -190,7 +190,7 @@ t.test(
     t.match(again, {
       status: 1,
       stdout: '',
-      stderr: /completed with 95\.00, which is final. It cannot be completed with 90\.00/,
+      stderr: /completed with 95\.00\. It cannot be completed with 90\.00 as well/,
     })
     await (await openCommands(t)).act(theirs!, { type: 'Complete', transactionAmountMinor: 95_00n }, ada)
     const second = await runCli(directory, ['transfers', 'complete', theirs!, '--amount', '90', '--json'])
@@ -208,4 +208,59 @@ t.test('reports that a deposit that is cancelled because of its amount books not
     t.match(response, { status: 0, stderr: /the amount differs from the requested one: nothing is booked/ })
     t.match(JSON.parse(response.stdout), { changed, statusDescription: 'Cancelled', needsAttention: true })
   }
+})
+
+t.test('records the parts of a bank transfer, each reference once', async (t) => {
+  const { body } = await client.hostedDeposit('in-parts', '100.00', { paymentMethod: 2 })
+  const trackingId = String(body.trackingId)
+  const part = (amount: string, reference: string, ...more: string[]) =>
+    transfers('receive', trackingId, '--amount', amount, '--reference', reference, ...more)
+  t.match(await part('60', 'FT-1'), { changed: true, statusDescription: 'Pending', receivedAmount: 60 })
+  t.match(await part('60', 'FT-1'), { changed: false, receivedAmount: 60 })
+  const other = await openCommands(t)
+  const payment = { type: 'ReceivePart', receivedAmountMinor: 1_00n, reference: 'FT-2' } as const
+  await other.act(trackingId, payment, ada)
+  const repeated = ['transfers', 'receive', trackingId, '--amount', '1', '--reference', 'FT-2', '--json']
+  t.match(await runCli(directory, repeated), { status: 3, stderr: /nothing was changed: cli:ada did it at 20/ })
+  const receipt = ['--receipt-url', 'https://bank.example/5']
+  t.match(await part('39', 'FT-3', ...receipt), {
+    ...{ changed: true, statusDescription: 'Completed', transactionAmount: 100, receiptUrl: receipt[1] },
+  })
+  for (const [args, message] of [
+    [['--amount', '60'], /required option '--reference <text>'/],
+    [['--amount', '60', '--reference', ' '], /It must have 1 to 128 characters/],
+    [['--amount', '0', '--reference', 'FT-9'], /It must be an amount above 0/],
+  ] as const)
+    t.match(await runCli(directory, ['transfers', 'receive', trackingId, ...args]), { status: 2, stderr: message })
+  const fromWallet = await runCli(directory, [
+    ...['transfers', 'receive', await deposit('from-wallet'), '--amount', '60', '--reference', 'FT-1'],
+  ])
+  t.match(fromWallet, { status: 1, stderr: /The customer pays this deposit from a wallet/ })
+})
+
+t.test('corrects a completed transfer, above the threshold with a second user', async (t) => {
+  await cliJson(directory, 'merchants', 'set', service.sandbox!.merchantId, '--no-auto-cancel-mismatch')
+  const trackingId = await deposit('mistyped')
+  await transfers('complete', trackingId, '--amount', '195')
+  const reason = ['--reason', 'The amount was mistyped.']
+  const corrected = await transfers('correct', trackingId, '--amount', '95.00', ...reason)
+  t.match(corrected, { changed: true, statusDescription: 'Completed', transactionAmount: 95, proposedAmount: null })
+  t.match(await transfers('correct', trackingId, '--amount', '95', ...reason), { changed: false })
+  await cliJson(directory, 'merchants', 'set', service.sandbox!.merchantId, '--approval-above', '50')
+  const proposed = await runCli(directory, ['transfers', 'correct', trackingId, '--amount', '90', ...reason, '--json'])
+  t.match([proposed.status, JSON.parse(proposed.stdout)], [0, { transactionAmount: 95, proposedAmount: 90 }])
+  t.match(
+    proposed.stderr,
+    `another user must approve the correction: transferd transfers approve-correction ${trackingId}`,
+  )
+  const approval = ['transfers', 'approve-correction', trackingId, '--amount', '90']
+  t.match(await runCli(directory, approval), { status: 1, stderr: /cannot be proposed and approved by the same user/ })
+  const other = await openCommands(t)
+  await other.act(trackingId, { type: 'Correct', amountMinor: 91_00n, reason: 'a fee' }, ada)
+  t.match(await runCli(directory, approval), { status: 1, stderr: /The proposed correction is 91.00, not 90.00/ })
+  const done = await transfers('approve-correction', trackingId, '--amount', '91')
+  t.match(done, { changed: true, transactionAmount: 91, proposedAmount: null })
+  await cliJson(directory, 'merchants', 'set', service.sandbox!.merchantId, '--no-approval-above')
+  const story = await runCli(directory, ['audit', 'story', trackingId])
+  t.match(story.stdout, /Amount corrected: 91.00.*“a fee”/s)
 })

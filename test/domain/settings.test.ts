@@ -67,7 +67,7 @@ t.test('accepts one instruction without hidden characters for each manual method
 
 t.test('rejects a setting outside its bounds and names it', async (t) => {
   t.equal(givenSettingsProblem({}), undefined)
-  const valid = { name: 'Shop', rateLimitPerSecond: 1, depositExpiryMinutes: 1440, mismatchToleranceMinor: 0n }
+  const valid = { name: 'Shop', rateLimitPerSecond: 1, depositExpiryMinutes: 20_160, mismatchToleranceMinor: 0n }
   t.equal(givenSettingsProblem({ ...valid, manualControlAboveMinor: null, minAmountMinor: 1n }), undefined)
   const wrong: readonly [Partial<MerchantSettings>, RuleName, RuleValues?][] = [
     [{ name: ' ' }, 'text-length', { most: 128 }],
@@ -76,7 +76,7 @@ t.test('rejects a setting outside its bounds and names it', async (t) => {
     [{ returnUrl: 'https://shop.example/\u200b' }, 'hidden-characters'],
     [{ rateLimitPerSecond: 0 }, 'whole-number', { least: 1, most: 100_000 }],
     [{ rateLimitPerSecond: 1.5 }, 'whole-number'],
-    [{ depositExpiryMinutes: 14 }, 'whole-number', { least: 15, most: 1440 }],
+    [{ depositExpiryMinutes: 14 }, 'whole-number', { least: 15, most: 20_160 }],
     [{ mismatchToleranceMinor: -1n }, 'too-small', { least: 0 }],
     [{ manualControlAboveMinor: 0n }, 'above', { limit: 0 }],
     [{ maxAmountMinor: 100_000_000_000_000n }, 'amount-too-large', { largest: 99_999_999_999_999n }],

@@ -49,9 +49,10 @@ t.test('a new transfer is Pending and has no transferred amount', async (t) => {
   for (const kind of kinds) {
     const { at: _, callbackOnCreate: _callbackOnCreate, hashId: _hashId, ...data } = created[kind].data
     const untouched = { funds: noFunds, autoCancelledAmountMinor: null, cancelReason: null, reopened: false }
+    const firstExpiresAt = createDeposit.expiresAt
     t.strictSame(fold([created[kind]]), {
       ...data,
-      ...(kind === 'deposit' ? untouched : { payout: noPayout }),
+      ...(kind === 'deposit' ? { ...untouched, firstExpiresAt } : { payout: noPayout }),
       status: 'Pending',
       transactionAmountMinor: 0n,
       hasAmountMismatch: false,
@@ -59,6 +60,9 @@ t.test('a new transfer is Pending and has no transferred amount', async (t) => {
       message: null,
       createdAt,
       updatedAt: createdAt,
+      completedAt: null,
+      corrections: [],
+      proposedCorrection: null,
     })
   }
 })
@@ -329,7 +333,7 @@ const receive: ReceiveFunds = {
 }
 const received = (receivedAmountMinor = 10_000n, hasAmountMismatch = false): TransferEvent => ({
   type: 'LateFundsReceived',
-  data: { ...common('deposit'), receivedAmountMinor, receiptUrl: null, hasAmountMismatch },
+  data: { ...common('deposit'), receivedAmountMinor, receiptUrl: null, hasAmountMismatch, reference: null },
 })
 const reopen: TransferCommand = { type: 'Reopen', reason: 'the money arrived', at: later }
 const reopened: TransferEvent = {

@@ -1,14 +1,9 @@
 import t from 'tap'
-import type { PaymentMethod } from '../../src/domain/payment-method.js'
-import { createBody, paths, paymentMethods, post, walletPaths } from '../support/merchant-requests.js'
+import { createBody, manualDeposits, paths, paymentMethods, post, walletPaths } from '../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
-const bank: PaymentMethod = {
-  ...{ code: 7, name: 'Bank transfer', nameTr: 'Banka havalesi', kinds: ['deposit'], paidBy: 'manual' },
-  ...{ minAmountMinor: 1n, maxAmountMinor: 99_999_999n },
-}
-const service = await startTestService({ configuration: { paymentMethods: [...paymentMethods, bank] } })
+const service = await startTestService({ configuration: { paymentMethods: [...paymentMethods, manualDeposits] } })
 t.teardown(() => destroyTestService(service))
 const { app } = service
 const text = 'To <b>Bank of Examples</b> & Co,\nIBAN DE89 3704'
@@ -98,6 +93,6 @@ t.test('applies the current catalogue to a deposit whose method was removed or b
   const { path } = await hosted(1)
   const gone = await service.otherNode({ paymentMethods: [] })
   t.match((await gone.inject(path)).body, /step-login/, 'a started deposit can be completed')
-  const manual = await service.otherNode({ paymentMethods: [{ ...bank, code: 1 }] })
+  const manual = await service.otherNode({ paymentMethods: [{ ...manualDeposits, code: 1 }] })
   t.notMatch((await manual.inject(path)).body, /step-login/)
 })

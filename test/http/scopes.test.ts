@@ -20,6 +20,8 @@ const routeScopes: { readonly [url: string]: Scope } = {
   '/v1/transfers/:trackingId/callbacks': 'read',
   // A resend only repeats earlier data to the merchant's own URL and changes no transfer.
   '/v1/transfers/:trackingId/callbacks/resend': 'read',
+  '/v1/transfers/:trackingId/correct': 'settlement',
+  '/v1/deposits/:trackingId/receive': 'settlement',
   '/v1/withdrawals/:trackingId/claim': 'settlement',
   '/v1/withdrawals/:trackingId/release': 'settlement',
   '/v1/withdrawals/:trackingId/complete': 'settlement',

@@ -17,13 +17,14 @@ const notPersonal = new Set([
     'receivedAmountMinor',
     'returnedAmountMinor',
   ],
+  ...['correctedAmountMinor', 'correctedFromMinor', 'receivedChangeMinor', 'openUntil'],
   ...['resolvedAmountMinor', 'approvedAmountMinor', 'collectedAmountMinor', 'amountTexts'],
   // The URL of a receipt contains no personal data, and an erasure deletes the file.
   'receiptUrl',
   // Texts about a transfer remain, because they explain what happened to the money.
   ...['message', 'reason', 'payload', 'description', 'reference'],
   // The operator's staff are not customers.
-  'by',
+  ...['by', 'proposedBy'],
   // Ids, names and secrets that do not belong to customers.
   ...['webhookId', 'challengeId', 'hashId', 'keyId', 'erasureId', 'eventId', 'eventType', 'stream', 'event', 'problem'],
   ...['apiKeySha256', 'secretKey', 'webhookSecret', 'passwordHash', 'secret', 'emailMac', 'device', 'outcome'],

@@ -85,7 +85,7 @@ t.test('transfers: a completed deposit has its real amount and is not open', asy
     hasAmountMismatch: true,
     receiptUrl: 'https://receipt.example/1',
     message: 'short by five',
-    funds: { receivedMinor: 9_500, returns: [], resolvedMinor: 0, assumedMinor: 0 },
+    funds: { receivedMinor: 9_500, payments: [], returns: [], resolvedMinor: 0, assumedMinor: 0, statedMinor: 9_500 },
     updatedAt: later,
     completedAt: later,
     revision: 1,

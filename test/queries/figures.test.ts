@@ -38,6 +38,12 @@ const paidTwice: readonly Step[] = [
   { transfer: 1, what: 4, minutes: 1, amount: 30_001 },
 ]
 
+const corrected: Step[] = [
+  { transfer: 4, what: 0, minutes: 1, amount: 1_003 },
+  { transfer: 4, what: 2, minutes: 1, amount: 1_003 },
+  { transfer: 4, what: 4, minutes: 60, amount: 606 },
+]
+
 /** A log of transfers over weeks, so that it includes the ends of months and years. */
 function transferLog(history: readonly Step[]) {
   const slow = [...paidTwice, ...history].map((step) => ({ ...step, minutes: step.minutes * 40 }))
@@ -79,6 +85,9 @@ function expectedLine(events: readonly Dated[], day: string, kind: 'deposit' | '
   const that = ofKind.filter((each) => each.day === day).map(({ event }) => event)
   const created = that.filter(({ type }) => type === 'DepositCreated' || type === 'WithdrawalCreated')
   const booked = that.flatMap(({ type, data }) => (type === 'TransferCompleted' ? [data] : []))
+  const corrected = that.flatMap(({ type, data }) =>
+    type === 'TransferCorrected' ? [data.transactionAmountMinor - data.correctedFromMinor] : [],
+  )
   const sum = (amounts: readonly bigint[]) => amounts.reduce((total, each) => total + each, 0n)
   const fundsOf = (some: readonly Transfer[]) => some.flatMap((each) => (each.kind === 'deposit' ? [each.funds] : []))
   const received = (some: readonly Transfer[]) => sum(fundsOf(some).map(({ receivedMinor }) => receivedMinor))
@@ -92,6 +101,8 @@ function expectedLine(events: readonly Dated[], day: string, kind: 'deposit' | '
     completedCount: booked.length,
     completedMinor: sum(booked.map((data) => data.transactionAmountMinor)),
     mismatchMinor: sum(booked.map((data) => data.transactionAmountMinor - data.amountMinor)),
+    correctedCount: corrected.length,
+    correctedMinor: sum(corrected),
     returnedMinor: sum(that.flatMap(({ type, data }) => (type === 'FundsReturned' ? [data.returnedAmountMinor] : []))),
     resolvedMinor: resolved(states) - resolved(earlier),
     heldMinor: sum(states.map(unsettledMinor)),
@@ -118,6 +129,7 @@ const farAhead = '2100-01-01T00:00:00.000Z'
 t.test('a statement equals the fold of the log and adds up, for any days, zones and merchants', async (t) => {
   let returned = 0n
   let held = 0n
+  let reduced = 0
   await fc.assert(
     fc.asyncProperty(
       steps,
@@ -141,20 +153,26 @@ t.test('a statement equals the fold of the log and adds up, for any days, zones 
             expected.push(expectedLine(dated, isoOf(ms).slice(0, 10), kind))
         t.strictSame(lines, expected.filter(hasFigures), `${timeZone} ${first} ${last}`)
         for (const each of lines) {
-          const { openingMinor, receivedMinor, completedMinor, returnedMinor, resolvedMinor, heldMinor } = each
+          const { openingMinor, receivedMinor, completedMinor, correctedMinor, returnedMinor } = each
+          const { resolvedMinor, heldMinor } = each
+          if (correctedMinor < 0n) reduced++
           returned += returnedMinor
           held += heldMinor
           if (each.kind === 'withdrawal') continue
-          const settled = completedMinor + returnedMinor + resolvedMinor
+          const settled = completedMinor + correctedMinor + returnedMinor + resolvedMinor
           if (openingMinor + receivedMinor - settled !== heldMinor) throw new Error(`${each.day} does not add up`)
         }
       },
     ),
-    // The month in which money was returned is always included.
-    { numRuns, examples: zones.map((zone) => [[], 0, 30, 0, zone] as [Step[], number, number, number, typeof zone]) },
+    // The month in which money was returned and a booked amount was corrected is always included.
+    {
+      numRuns,
+      examples: zones.map((zone) => [corrected, 0, 30, 0, zone] as [Step[], number, number, number, typeof zone]),
+    },
   )
   t.ok(returned > 0n, 'some history contains a return of money')
   t.ok(held > 0n, 'some history contains money that is held')
+  t.ok(reduced > 0, 'some day reduces a booked amount')
 })
 
 t.test('a range within a day returns the line of the whole day', async (t) => {

@@ -80,8 +80,8 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
     const state = stream.reduce((state, { event }) => transfer.evolve(state, event), transfer.initialState)
     if (state.kind === 'none') throw new Error('a transfer without events')
     const { trackingId, ...rest } = state
-    const { funds, payout, autoCancelledAmountMinor, cancelReason, reopened, ...fields } = { ...initialFields, ...rest }
-    const completion = stream.find(({ event }) => event.type === 'TransferCompleted')
+    const { funds, payout, autoCancelledAmountMinor, cancelReason, reopened, ...others } = { ...initialFields, ...rest }
+    const { corrections, firstExpiresAt, ...fields } = others
     const lateMinor = stream.reduce((late, { event }, index) => {
       if (event.type !== 'LateFundsReceived') return late
       const before = stream
@@ -99,7 +99,8 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
       ...(autoCancelledAmountMinor !== null && { autoCancelledAmountMinor: Number(autoCancelledAmountMinor) }),
       ...(cancelReason !== null && { cancelReason }),
       ...(reopened && { reopened }),
-      ...(completion && { completedAt: completion.event.data.at }),
+      ...(corrections.length > 0 && { corrections: asNumbers(corrections) }),
+      ...(state.kind === 'deposit' && firstExpiresAt !== state.expiresAt && { firstExpiresAt }),
       ...(lateMinor > 0 && { lateMinor }),
       ...(transfer.needsAttention(state) && { attention: 'open', attentionOf: state.merchantId }),
       ...(state.kind === 'deposit' && state.status === 'Pending' && { openUntil: state.expiresAt }),
@@ -115,6 +116,7 @@ const initialFields = {
   autoCancelledAmountMinor: null,
   cancelReason: null,
   reopened: false,
+  firstExpiresAt: '',
 }
 
 function asNumbers(value: unknown): unknown {
@@ -160,6 +162,9 @@ const statusReached: { readonly [type in TransferEvent['type']]: Status | null }
   LateFundsReceived: null,
   FundsReturned: null,
   AttentionResolved: null,
+  FundsReceived: null,
+  CorrectionProposed: null,
+  TransferCorrected: null,
   WithdrawalClaimed: null,
   WithdrawalReleased: null,
   WithdrawalAddedToBankFile: null,
@@ -173,7 +178,8 @@ function totalDocuments(events: readonly Recorded<TransferEvent>[]): Document[] 
     const status = statusReached[type]
     let { amountMinor } = data
     if (type === 'FundsReturned') amountMinor = data.returnedAmountMinor
-    if (type === 'LateFundsReceived') amountMinor = data.receivedAmountMinor
+    if (type === 'LateFundsReceived' || type === 'FundsReceived') amountMinor = data.receivedAmountMinor
+    if (type === 'TransferCorrected') amountMinor = data.transactionAmountMinor - data.correctedFromMinor
     if (type === 'AttentionResolved') amountMinor = data.resolvedAmountMinor
     const names = [...(status ? [status] : []), ...(type in additionalStatus ? [additionalStatus[type]!] : [])]
     return names.map((name) => ({ ...one, name, amountMinor }))
@@ -194,10 +200,14 @@ function totalDocuments(events: readonly Recorded<TransferEvent>[]): Document[] 
       counted,
       count: group.length,
       amountMinor: sum(({ amountMinor }) => amountMinor),
-      transactionAmountMinor: sum(({ event: { data } }) =>
-        'transactionAmountMinor' in data ? data.transactionAmountMinor : 0n,
-      ),
-      receivedMinor: sum(({ event: { data } }) => ('receivedAmountMinor' in data ? data.receivedAmountMinor : 0n)),
+      transactionAmountMinor: sum(({ event: { type, data }, amountMinor }) => {
+        if (type === 'TransferCorrected') return amountMinor
+        return 'transactionAmountMinor' in data ? data.transactionAmountMinor : 0n
+      }),
+      receivedMinor: sum(({ event: { type, data } }) => {
+        if (type === 'TransferCorrected') return data.receivedChangeMinor
+        return 'receivedAmountMinor' in data ? data.receivedAmountMinor : 0n
+      }),
       position: Number(group.at(-1)!.recorded.position.commit),
     }
   })
@@ -212,6 +222,8 @@ const additionalStatus: { readonly [type in TransferEvent['type']]?: string } = 
   TransferReopened: 'Reopened',
   FundsReturned: 'Returned',
   LateFundsReceived: 'Received',
+  FundsReceived: 'Received',
+  TransferCorrected: 'Corrected',
   AttentionResolved: 'Resolved',
 }
 

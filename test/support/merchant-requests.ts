@@ -24,6 +24,12 @@ export const paymentMethods: readonly PaymentMethod[] = [
   },
 ]
 
+/** A method for deposits that are paid manually, for a catalogue of a test. */
+export const manualDeposits: PaymentMethod = {
+  ...{ code: 7, name: 'Bank transfer', nameTr: 'Banka havalesi', kinds: ['deposit'], paidBy: 'manual' },
+  ...{ minAmountMinor: 1n, maxAmountMinor: 99_999_999n },
+}
+
 export const merchantSettings: MerchantSettings = {
   ...defaultSettings(true),
   name: 'Shop',

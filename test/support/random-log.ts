@@ -95,6 +95,11 @@ function transferCommand({ transfer, what, amount }: Step, trackingId: string, a
         const received = { receivedAmountMinor: BigInt(amount), receiptUrl: null, manualControlAboveMinor: 50_000_00n }
         return { type: 'ReceiveFunds', ...received, mismatchPolicy, at }
       }
+      if (amount % 7 === 0) {
+        const reference = `FT${amount % 5}`
+        const part = { receivedAmountMinor: BigInt(amount % 5000) + 1n, reference, isManual: true, toleranceMinor: 10n }
+        return { type: 'ReceivePart', ...part, receiptUrl: null, manualControlAboveMinor: null, guardFactor: 10, at }
+      }
       return {
         type: 'Complete',
         transactionAmountMinor: BigInt(amount),
@@ -119,6 +124,13 @@ function transferCommand({ transfer, what, amount }: Step, trackingId: string, a
       }
       return { type: 'SendToManualControl', message, ...by, at }
     case 4:
+      if (amount % 6 === 0) {
+        const correctedMinor = BigInt(1 + (amount % 1000))
+        const amounts = { amountMinor: correctedMinor, confirmedAmountMinor: correctedMinor, guardFactor: 10 }
+        const rules = { toleranceMinor: 0n, correctionDays: 400, approvalAboveMinor: amount % 5 === 0 ? 1_00n : null }
+        const correction = { by: by.by, reason: 'mistyped', reference: message && `CASE-${amount % 3}` }
+        return { type: 'Correct', ...amounts, ...rules, ...correction, at }
+      }
       if (amount % 4 === 0) return { type: 'ResolveAttention', reason: 'settled with the customer', at }
       if (amount % 4 === 1) {
         const receiptUrl = `https://bank.example/${amount}`

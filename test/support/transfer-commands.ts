@@ -1,13 +1,21 @@
-import { defaultCompletionGuardFactor, TransferCommands } from '../../src/commands/transfer/transfers.js'
+import { defaultRules, type SettlementRules, TransferCommands } from '../../src/commands/transfer/transfers.js'
 import type { MerchantSettings } from '../../src/domain/merchant/merchant-events.js'
+import type { PaymentMethod } from '../../src/domain/payment-method.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
 import type { Clock } from '../../src/kernel/time.js'
 
-/** Returns the commands on transfers with the default guard of completions. */
+/** Deposits by method 2 are paid manually. */
+const bankTransfer: PaymentMethod = {
+  ...{ code: 2, name: 'Bank transfer', kinds: ['deposit', 'withdrawal'], paidBy: 'manual' },
+  ...{ minAmountMinor: 1n, maxAmountMinor: 999_999_99n },
+}
+
+/** Returns the commands on transfers with the default rules. */
 export function transferCommands(
   store: EventStore,
   clock: Clock,
   settingsOf: (merchantId: string) => Promise<MerchantSettings | undefined>,
+  rules: Partial<SettlementRules> = {},
 ): TransferCommands {
-  return new TransferCommands(store, clock, settingsOf, defaultCompletionGuardFactor)
+  return new TransferCommands(store, clock, settingsOf, { ...defaultRules, paymentMethods: [bankTransfer], ...rules })
 }

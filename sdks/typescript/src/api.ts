@@ -4,7 +4,7 @@
 export type Amount = string
 
 /** The JSON fields that are amounts. */
-export const amountFields: ReadonlySet<string> = new Set(['Amount','TransactionAmount','amount','approvedAmount','confirmedAmount','lateFunds','maxAmount','minAmount','receivedAmount','resolvedAmount','returnedAmount','transactionAmount'])
+export const amountFields: ReadonlySet<string> = new Set(['Amount','TransactionAmount','amount','approvedAmount','confirmedAmount','correctedAmount','correctedFrom','lateFunds','maxAmount','minAmount','proposedAmount','receivedAmount','receivedChange','resolvedAmount','returnedAmount','transactionAmount'])
 
 /** The known values. Later versions of the service can send others. */
 export const ErrorCode = {
@@ -238,6 +238,19 @@ export interface CompleteWithdrawalRequest {
   readonly message?: string | undefined
 }
 
+export interface CorrectTransferRequest {
+  /** The last revision that you saw: if the transfer has changed since, nothing is done. */
+  readonly revision: number
+  /** The amount that moved. */
+  readonly amount: Amount
+  /** The same amount again, required if it differs much from the requested amount. */
+  readonly confirmedAmount?: Amount | undefined
+  /** Why; it is in the history. */
+  readonly reason: string
+  /** Your reference. It is corrected once: a repeat with the same amount changes nothing. */
+  readonly reference?: string | undefined
+}
+
 export interface CreateHostedDepositRequest {
   /** At most two decimals, no exponent. */
   readonly amount: Amount
@@ -339,10 +352,18 @@ export interface EventData {
   readonly returnedAmount?: Amount | undefined
   readonly resolvedAmount?: Amount | undefined
   readonly approvedAmount?: Amount | undefined
+  /** The amount of a proposed correction. */
+  readonly correctedAmount?: Amount | undefined
+  /** The booked amount before a correction. */
+  readonly correctedFrom?: Amount | undefined
+  /** How a correction changes the received amount; negative for money that never arrived. */
+  readonly receivedChange?: Amount | undefined
   readonly hasAmountMismatch?: boolean | undefined
   readonly receiptUrl?: string | null | undefined
   readonly message?: string | null | undefined
   readonly reason?: string | null | undefined
+  /** The reference of a payment or of a correction. */
+  readonly reference?: string | null | undefined
   readonly userId?: string | undefined
   readonly name?: string | undefined
   readonly username?: string | undefined
@@ -354,9 +375,12 @@ export interface EventData {
   /** Withdrawals only. */
   readonly identityNumber?: string | null | undefined
   readonly expiresAt?: string | undefined
-  /** The user who claimed, released or approved it. */
+  /** The user who claimed, released, approved or corrected it. */
   readonly by?: string | undefined
+  /** The user who proposed the correction that another user approved. */
+  readonly proposedBy?: string | null | undefined
   readonly until?: string | undefined
+  readonly openUntil?: string | undefined
 }
 
 export interface Feed {
@@ -415,6 +439,19 @@ export interface PaymentMethod {
   readonly maxAmount: Amount
 }
 
+export interface ReceiveDepositRequest {
+  /** The last revision that you saw: if the transfer has changed since, nothing is done. */
+  readonly revision: number
+  /** The received amount. */
+  readonly amount: Amount
+  /** The same amount again, required if it is many times the requested amount. */
+  readonly confirmedAmount?: Amount | undefined
+  /** The bank’s reference of the payment. It is recorded once: a repeat with the same amount changes nothing. */
+  readonly reference: string
+  /** Address of the receipt. */
+  readonly receiptUrl?: string | undefined
+}
+
 export interface ResendCallbacksRequest {
   readonly callbacks?: readonly CallbackId[] | undefined
   /** Callbacks parked at this time or later: an ISO 8601 date, or a time with a time zone. */
@@ -461,11 +498,12 @@ export interface Transfer {
   readonly returnedAmount: Amount
   /** Deposits: the amount that the operator resolved. */
   readonly resolvedAmount: Amount
-  /** Received money needs a decision. */
+  /** Received money or a proposed correction needs a decision. */
   readonly needsAttention: boolean
   /** The received amount that is not booked, returned or resolved. */
   readonly lateFunds: Amount
   readonly receiptUrl: string | null
+  /** `amount corrected` after a correction. */
   readonly message: string | null
   readonly userId: string
   readonly name: string
@@ -485,9 +523,11 @@ export interface Transfer {
   readonly bankFile: string | null
   /** Withdrawals: the amount that a second user has approved. */
   readonly approvedAmount: Amount | null
+  /** The corrected amount that waits for the approval of a second user. */
+  readonly proposedAmount: Amount | null
   readonly createdAt: string
   readonly updatedAt: string
-  /** Deposits only. */
+  /** Deposits only. It is later while a deposit holds a part of its amount. */
   readonly expiresAt: string | null
   /** The number of its last event, from 0; callbacks contain it, too. */
   readonly revision: number
@@ -720,5 +760,15 @@ export abstract class Operations {
   /** Cancel a withdrawal without paying it. Requires your own claim. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   async cancelWithdrawal(trackingId: string, body: CancelWithdrawalRequest): Promise<Transfer> {
     return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/cancel`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
+  }
+
+  /** Record a payment for a deposit that is paid manually. Payments add up. The deposit is completed when their sum is the requested amount within your tolerance. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
+  async receiveDeposit(trackingId: string, body: ReceiveDepositRequest): Promise<Transfer> {
+    return this.send({ method: 'POST', path: `/v1/deposits/${segment(trackingId)}/receive`, body, isRepeatable: false, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
+  }
+
+  /** Correct the amount of a completed transfer. The status stays, and a callback with the new amount follows. Above the threshold for approvals, a second user must approve the correction: until then it is the `proposedAmount`. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
+  async correctTransfer(trackingId: string, body: CorrectTransferRequest): Promise<Transfer> {
+    return this.send({ method: 'POST', path: `/v1/transfers/${segment(trackingId)}/correct`, body, isRepeatable: false, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
   }
 }

@@ -87,7 +87,7 @@ export async function createWithUniqueHash(
 
 /**
  * Returns the append that reserves a text for a transfer whose first event does not name it: a repeat has a new form of the amount, or that
- * event was skipped and the transfer is created repeat. The hash is accepted, so it must not create a different transfer later.
+ * event was skipped and the transfer is created again. The hash is accepted, so it must not create a different transfer later.
  */
 function laterReservation(command: CreateCommand, amountText: string, context: CommandContext): Append {
   const { merchantId, referenceId, trackingId, at } = command

@@ -1,13 +1,17 @@
 import type { BankFileProblem } from '../../domain/bank-file.js'
 import { type Refused, violate } from '../../domain/decider.js'
+import { maxReferenceLength } from '../../domain/fields.js'
 import { type Currency, isPayable } from '../../domain/money.js'
 import type { Violation } from '../../domain/rules.js'
 import type { Debtor } from '../../domain/sepa-debtor.js'
 import type { Transfer } from '../../domain/transfer/transfer.js'
 import type {
+  ApproveCorrection,
   ChangeStatus,
+  Correct,
   CreateDeposit,
   CreateWithdrawal,
+  ReceivePart,
   RepeatedPayout,
   ReturnFunds,
   Settle,
@@ -26,11 +30,19 @@ export type CreateRequest = DepositRequest | WithdrawalRequest
 
 interface CompleteRequest {
   readonly transactionAmountMinor?: bigint | undefined
-  /** The same amount repeat; required if the amount is unusual. */
+  /** The same amount again; required if the amount is unusual. */
   readonly confirmedAmountMinor?: bigint | undefined
   readonly receiptUrl?: string | undefined
   readonly message?: string | undefined
   readonly reason?: string | undefined
+}
+
+type ReceiveRequest = Pick<ReceivePart, 'receivedAmountMinor' | 'confirmedAmountMinor' | 'reference'> & {
+  readonly receiptUrl?: string | undefined
+}
+
+type CorrectRequest = Pick<Correct, 'amountMinor' | 'confirmedAmountMinor' | 'reason'> & {
+  readonly reference?: string | undefined
 }
 
 /** An action of a user on a transfer. `Approve` applies to `amountMinor`; defaults to the requested amount. */
@@ -39,6 +51,9 @@ export type TransferAction =
   | { readonly type: 'Approve'; readonly amountMinor?: bigint }
   | ({ readonly type: 'Complete' } & CompleteRequest)
   | Pick<ChangeStatus, 'type' | 'message'>
+  | ({ readonly type: 'ReceivePart' } & ReceiveRequest)
+  | ({ readonly type: 'Correct' } & CorrectRequest)
+  | Pick<ApproveCorrection, 'type' | 'amountMinor'>
   | Pick<ReturnFunds, 'type' | 'amountMinor' | 'receiptUrl'>
   | Pick<Settle, 'type' | 'reason'>
 
@@ -86,6 +101,12 @@ export function hasEffect(action: TransferAction, { type, data }: TransferEvent)
       return type === 'TransferSentToManualControl' || type === 'TransferReopened'
     case 'Reopen':
       return type === 'TransferReopened'
+    case 'ReceivePart':
+      return (type === 'FundsReceived' || type === 'LateFundsReceived') && data.reference === action.reference
+    case 'Correct':
+      return type === 'TransferCorrected' && data.transactionAmountMinor === action.amountMinor
+    case 'ApproveCorrection':
+      return type === 'TransferCorrected' && data.transactionAmountMinor === action.amountMinor
     case 'ReturnFunds':
       return type === 'FundsReturned' && data.receiptUrl === action.receiptUrl
     case 'ResolveAttention':
@@ -113,6 +134,13 @@ export function settlementTextProblem(text: string): Violation | undefined {
 export function receiptUrlProblem(text: string): Violation | undefined {
   const isWebAddress = isVisible(text) && URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
   return isWebAddress ? undefined : violate('url-not-http')
+}
+
+/** Returns the rule that the reference of a payment or a correction violates. */
+export function referenceProblem(text: string): Violation | undefined {
+  if (text.trim() === '' || text.length > maxReferenceLength)
+    return violate('text-length', { most: maxReferenceLength })
+  return isVisible(text) ? undefined : violate('hidden-characters')
 }
 
 /** Returns the rule that an amount violates which the currency cannot represent. */

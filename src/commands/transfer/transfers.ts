@@ -3,8 +3,10 @@ import { bankFile } from '../../domain/bank-file.js'
 import { refuse } from '../../domain/decider.js'
 import { integrityDecider } from '../../domain/integrity.js'
 import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
+import { maxWalletExpiryMinutes } from '../../domain/merchant/merchant-settings.js'
 import type { Currency } from '../../domain/money.js'
 import { openCollection, paymentDecider } from '../../domain/payment.js'
+import { isManual, type PaymentMethod } from '../../domain/payment-method.js'
 import { integrityStream, paymentStream, transferStream } from '../../domain/streams.js'
 import { targetDate, targetDayFrom } from '../../domain/target-days.js'
 import type { Transfer, TransferState } from '../../domain/transfer/transfer.js'
@@ -44,7 +46,19 @@ import {
   type TransferResult,
 } from './transfer-requests.js'
 
-export const defaultCompletionGuardFactor = 10
+/** The installation's rules for settling transfers. */
+export interface SettlementRules {
+  /** A completion must be confirmed if its amount is this many times, or this fraction of, the requested amount. */
+  readonly completionGuardFactor: number
+  /** How many days after its completion a transfer can be corrected. */
+  readonly correctionDays: number
+  readonly paymentMethods: readonly PaymentMethod[]
+}
+
+export const defaultRules = {
+  completionGuardFactor: 10,
+  correctionDays: 30,
+} as const satisfies Partial<SettlementRules>
 
 /** Runs every command on transfers. Each method may throw StoreUnavailableError, TooMuchContentionError or UnreadableEventError. */
 export class TransferCommands {
@@ -52,8 +66,7 @@ export class TransferCommands {
     private readonly store: EventStore,
     private readonly clock: Clock,
     private readonly settingsOf: (merchantId: string) => Promise<MerchantSettings | undefined>,
-    /** A completion must be confirmed if its amount is this many times, or this fraction of, the requested amount. */
-    private readonly completionGuardFactor: number,
+    readonly rules: SettlementRules,
   ) {}
 
   /** Creates a transfer, or returns the one that the same request created earlier. */
@@ -92,15 +105,18 @@ export class TransferCommands {
    */
   async act(
     trackingId: string,
-    action: TransferAction,
+    given: TransferAction,
     context: CommandContext,
     acting: Acting = {},
   ): Promise<TransferResult> {
+    const action = withTrimmedReference(given)
     const result = await this.#act(trackingId, action, context, acting)
     if (!result.accepted || result.changed || result.isRepeat) return result
     const history = await this.history(trackingId)
     const done = history.findLast(({ revision, event }) => revision <= result.revision && hasEffect(action, event))
-    const isOwn = done?.metadata.actor === context.actor && acting.revision === undefined
+    // A reference identifies the payment or the correction, so its repeat is not another user's action on an older state.
+    const isIdentified = 'reference' in action && action.reference !== undefined
+    const isOwn = done?.metadata.actor === context.actor && (acting.revision === undefined || isIdentified)
     if (!done || isOwn) return result
     return refuse('conflict', 'done-before', { by: done.metadata.actor, done: done.event.data.at })
   }
@@ -126,8 +142,33 @@ export class TransferCommands {
           const payout = { ...settler(), payoutsStopped, approvalAboveMinor }
           if (action.type === 'Approve') return { ...action, ...payout }
           const { receiptUrl = null, message = null, reason = null } = action
-          const guard = { guardFactor: this.completionGuardFactor, mismatchPolicy: mismatchPolicyOf(settings) }
+          const guard = { guardFactor: this.rules.completionGuardFactor, mismatchPolicy: mismatchPolicyOf(settings) }
           return { ...action, receiptUrl, message, reason, ...payout, ...guard }
+        })
+      }
+      case 'ReceivePart':
+      case 'Correct':
+      case 'ApproveCorrection': {
+        const { transfer } = (await this.find(trackingId)) ?? {}
+        // A repeat succeeds, whatever has happened since the revision that its caller saw.
+        const seen = transfer && isRecorded(action, transfer, context.actor) ? {} : options
+        return this.#withSettings(trackingId, context, seen, (settings, { paymentMethod }) => {
+          const { approvalAboveMinor, manualControlAboveMinor, mismatchToleranceMinor: toleranceMinor } = settings
+          const { completionGuardFactor: guardFactor, correctionDays, paymentMethods } = this.rules
+          const common = { toleranceMinor, guardFactor, by: context.actor, at: this.clock() }
+          if (action.type === 'ReceivePart') {
+            const { receiptUrl = null } = action
+            return {
+              ...action,
+              ...common,
+              receiptUrl,
+              manualControlAboveMinor,
+              isManual: isManual(paymentMethods, paymentMethod),
+            }
+          }
+          const correction = { ...common, correctionDays }
+          if (action.type === 'ApproveCorrection') return { ...action, ...correction }
+          return { ...action, ...correction, reference: action.reference ?? null, approvalAboveMinor }
         })
       }
       case 'ReturnFunds':
@@ -219,7 +260,9 @@ export class TransferCommands {
     }
     const { expiryMinutes, ...deposit } = request
     const trackingId = trackingIdOf(merchantId, 'deposit', referenceId)
-    const expiresAt = addMs(at, expiryMinutes * minuteMs)
+    const isPaidManually = isManual(this.rules.paymentMethods, request.paymentMethod)
+    const minutes = isPaidManually ? expiryMinutes : Math.min(expiryMinutes, maxWalletExpiryMinutes)
+    const expiresAt = addMs(at, minutes * minuteMs)
     return { type: 'CreateDeposit', trackingId, at, hashId, expiresAt, ...deposit }
   }
 
@@ -228,14 +271,14 @@ export class TransferCommands {
     trackingId: string,
     context: CommandContext,
     options: ActionOptions,
-    commandFor: (settings: MerchantSettings) => TransferCommand,
+    commandFor: (settings: MerchantSettings, transfer: Transfer) => TransferCommand,
   ): Promise<TransferResult> {
     const loaded = await loadStream(this.store, transferDecider, transferStream(trackingId), options)
     if (loaded.state.kind === 'none') return refuse('not-found', 'unknown-transfer')
     const { merchantId } = loaded.state
     const settings = await this.settingsOf(merchantId)
     if (!settings) throw new Error(`transfer of an unknown merchant ${merchantId}`)
-    return this.#execute(trackingId, commandFor(settings), context, { loaded, ...options })
+    return this.#execute(trackingId, commandFor(settings, loaded.state), context, { loaded, ...options })
   }
 
   async #execute(
@@ -254,6 +297,23 @@ function dateOf({ format, date, timeZone }: BankFileRequest, at: string): string
 }
 
 type ActionOptions = Pick<HandleOptions<TransferState>, 'onceId' | 'seenRevision'>
+
+/** A copied reference often has a space at an end, and would otherwise be a different one. */
+function withTrimmedReference(action: TransferAction): TransferAction {
+  if (!('reference' in action) || action.reference === undefined) return action
+  return { ...action, reference: action.reference.trim() }
+}
+
+/** Returns whether a payment or a correction with the reference of the action is recorded. */
+function isRecorded(action: TransferAction, transfer: Transfer, actor: string): boolean {
+  if (!('reference' in action) || action.reference === undefined) return false
+  const { reference } = action
+  if (action.type === 'ReceivePart')
+    return transfer.kind === 'deposit' && transfer.funds.payments.some((payment) => payment.reference === reference)
+  const { corrections, proposedCorrection: proposed } = transfer
+  const isProposed = proposed?.reference === reference && proposed.by === actor
+  return isProposed || corrections.some((correction) => correction.reference === reference)
+}
 
 function mismatchPolicyOf(settings: MerchantSettings): MismatchPolicy {
   return { toleranceMinor: settings.mismatchToleranceMinor, autoCancel: settings.autoCancelMismatch }

@@ -9,7 +9,9 @@ import type { MerchantSettings, PaymentInstructions, RequireSignature } from './
 export const signedCreates = ['none', 'withdrawals', 'all'] as const satisfies readonly RequireSignature[]
 export const maxNameLength = 128
 export const rateLimitPerSecond = { min: 1, max: 100_000 } as const
-export const depositExpiryMinutes = { min: 15, max: 1440 } as const
+/** A bank transfer can take days. A wallet payment cannot, so its deposits expire after {@link maxWalletExpiryMinutes} at the latest. */
+export const depositExpiryMinutes = { min: 15, max: 20_160 } as const
+export const maxWalletExpiryMinutes = 1440
 /** How long a rotated credential stays valid in addition to the new one. 0 revokes it immediately. */
 export const overlapMinutes = { min: 0, max: 525_600, usual: 1440 } as const
 /** The largest amount that an event can hold. */

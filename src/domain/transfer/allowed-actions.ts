@@ -8,6 +8,9 @@ export interface Actor {
   readonly by: string
   readonly approvalAboveMinor: bigint | null
   readonly payoutsStopped?: boolean
+  /** Whether the transfer's payment method is manual. */
+  readonly isManual: boolean
+  readonly correctionDays: number
   readonly at: string
 }
 
@@ -22,6 +25,19 @@ const trials = {
   complete: (transfer, actor) => completion(likelyMinor(transfer), actor),
   cancel: (_, { by, at }) => ({ type: 'Cancel', message: null, by, underClaim: true, at }),
   'manual-control': (_, { by, at }) => ({ type: 'SendToManualControl', message: null, by, underClaim: false, at }),
+  receive: (_, { isManual, at }) => {
+    const money = { receivedAmountMinor: 1n, receiptUrl: null, toleranceMinor: 0n, manualControlAboveMinor: null }
+    return { type: 'ReceivePart', ...money, reference: '', guardFactor: 1, isManual, at }
+  },
+  correct: (transfer, { by, approvalAboveMinor, correctionDays, at }) => {
+    const amountMinor = transfer.transactionAmountMinor + 1n
+    const amount = { amountMinor, confirmedAmountMinor: amountMinor, guardFactor: 1, toleranceMinor: 0n }
+    return { type: 'Correct', ...amount, reason: '', reference: null, approvalAboveMinor, correctionDays, by, at }
+  },
+  'approve-correction': (transfer, { by, correctionDays, at }) => {
+    const amountMinor = transfer.proposedCorrection?.amountMinor ?? 0n
+    return { type: 'ApproveCorrection', amountMinor, toleranceMinor: 0n, correctionDays, by, at }
+  },
   return: (transfer, { at }) => {
     const amountMinor = unsettledMinor(transfer)
     return { type: 'ReturnFunds', amountMinor, receiptUrl: '', toleranceMinor: 0n, at }

@@ -3,7 +3,7 @@ import type { DataOf } from '../event.js'
 import { approvalRefusal, claimRefusal, stopRefusal } from './payout.js'
 import { isTerminal } from './status.js'
 import { availableMinor, commonFields, heldMinor, type Transfer } from './transfer.js'
-import type { Complete } from './transfer-commands.js'
+import type { Complete, GuardedAmount } from './transfer-commands.js'
 import type { CancelReason, TransferEvent } from './transfer-events.js'
 
 /** Returns a cancellation that leaves the money unchanged, unless `outcome` replaces it. */
@@ -45,7 +45,7 @@ export function complete(command: Complete, state: Transfer): Decision<TransferE
   if (amountMinor === undefined) return refuse('conflict', 'amount-needed')
   return (
     missingReason(command, amountMinor, state) ??
-    unlikelyAmount(command, amountMinor, state) ??
+    guardRefusal(command, amountMinor, state, isUnlikely(amountMinor, state, command.guardFactor)) ??
     approvalRefusal(command, state, amountMinor) ??
     book({ ...command, amountMinor }, state)
   )
@@ -89,15 +89,26 @@ function missingReason({ reason }: Complete, amountMinor: bigint, state: Transfe
   return amountMinor === left ? undefined : refuse('conflict', 'reason-needed', { left })
 }
 
-/** Rejects an unconfirmed amount that is probably mistyped, such as ten times the requested one. */
-function unlikelyAmount(command: Complete, amount: bigint, state: Transfer): Refused | undefined {
-  const { confirmedAmountMinor: confirmed } = command
+/** Returns whether an amount that moved is probably mistyped, such as ten times the requested one. */
+export function isUnlikely(
+  amountMinor: bigint,
+  { kind, amountMinor: requested }: Transfer,
+  guardFactor: number,
+): boolean {
+  const factor = BigInt(guardFactor)
+  const paysMore = kind === 'withdrawal' && amountMinor > requested
+  return paysMore || amountMinor > requested * factor || amountMinor * factor < requested
+}
+
+/** Rejects an unlikely amount that is not confirmed, and a confirmation of a different amount. */
+export function guardRefusal(
+  { confirmedAmountMinor: confirmed }: Pick<GuardedAmount, 'confirmedAmountMinor'>,
+  amount: bigint,
+  { amountMinor: requested }: Transfer,
+  isUnlikely: boolean,
+): Refused | undefined {
   if (confirmed !== undefined) {
     return confirmed === amount ? undefined : refuse('conflict', 'confirmation-differs', { confirmed, amount })
   }
-  const factor = BigInt(command.guardFactor)
-  const requested = state.amountMinor
-  const paysMore = state.kind === 'withdrawal' && amount > requested
-  const isFar = amount > requested * factor || amount * factor < requested
-  return paysMore || isFar ? refuse('conflict', 'confirmation-needed', { requested, amount }) : undefined
+  return isUnlikely ? refuse('conflict', 'confirmation-needed', { requested, amount }) : undefined
 }

@@ -27,10 +27,10 @@ export type Claim = { readonly type: 'Claim' } & ByActor & PayoutCommand
 /** `underClaim`: only the actor's own claim. The operator of the service can end any. */
 export type Release = { readonly type: 'Release' } & Settler
 
-/** Withdrawals only: a bank pays it, because a file contains it. The actor must be allowed to pay it now. */
 /** Why withdrawals that are in a file already are in another one, and the files (messageId) that the user has seen. */
 export type RepeatedPayout = { readonly reason: string; readonly files: readonly string[] }
 
+/** Withdrawals only: a bank pays it, because a file contains it. The actor must be allowed to pay it now. */
 export interface AddToBankFile
   extends Settler,
     PayoutCommand,
@@ -49,14 +49,18 @@ export interface Approve extends ByActor, PayoutCommand {
   readonly approvalAboveMinor: bigint | null
 }
 
-export interface Complete extends Settler, PayoutCommand {
-  readonly type: 'Complete'
-  /** The transferred amount; defaults to the received money that is still available, or to the requested amount if none was received. */
-  readonly transactionAmountMinor?: bigint | undefined
-  /** The same amount repeat, which is required if the amount is unlikely. */
+/** Rejects an amount that is probably mistyped, unless it is repeated. */
+export interface GuardedAmount {
+  /** The same amount again, which is required if the amount is unlikely. */
   readonly confirmedAmountMinor?: bigint | undefined
   /** An amount is unlikely if it is this many times the requested one, or as small a fraction of it. */
   readonly guardFactor: number
+}
+
+export interface Complete extends Settler, PayoutCommand, GuardedAmount {
+  readonly type: 'Complete'
+  /** The transferred amount; defaults to the received money that is still available, or to the requested amount if none was received. */
+  readonly transactionAmountMinor?: bigint | undefined
   readonly receiptUrl: string | null
   readonly message: string | null
   readonly reason: string | null
@@ -87,6 +91,43 @@ export interface ReceiveFunds {
   readonly at: string
 }
 
+/**
+ * A payment was found for a deposit that is paid manually. Payments add up: the deposit is completed once their sum is the requested amount
+ * within the tolerance.
+ */
+export interface ReceivePart
+  extends Pick<ReceiveFunds, 'receivedAmountMinor' | 'receiptUrl' | 'manualControlAboveMinor'>,
+    GuardedAmount {
+  readonly type: 'ReceivePart'
+  /** The bank's reference, which identifies the payment. */
+  readonly reference: string
+  /** Whether the deposit's payment method is manual. Money from a wallet is recorded by the wallet's own report. */
+  readonly isManual: boolean
+  readonly toleranceMinor: bigint
+  readonly at: string
+}
+
+interface Correction extends ByActor, Pick<MismatchPolicy, 'toleranceMinor'> {
+  /** The amount that moved. */
+  readonly amountMinor: bigint
+  /** How many days after its completion a transfer can be corrected. */
+  readonly correctionDays: number
+}
+
+/** The booked amount of a Completed transfer is wrong. Above the merchant's threshold, this proposes the correction to a second person. */
+export interface Correct extends Correction, GuardedAmount {
+  readonly type: 'Correct'
+  readonly reason: string
+  /** The corrector's own reference, under which the correction happens once; null for none. */
+  readonly reference: string | null
+  readonly approvalAboveMinor: bigint | null
+}
+
+/** A second person approves the proposed correction, whose amount is repeated. */
+export interface ApproveCorrection extends Correction {
+  readonly type: 'ApproveCorrection'
+}
+
 /** Money of a deposit was returned, as the receipt shows. */
 export interface ReturnFunds extends Pick<MismatchPolicy, 'toleranceMinor'> {
   readonly type: 'ReturnFunds'
@@ -95,7 +136,7 @@ export interface ReturnFunds extends Pick<MismatchPolicy, 'toleranceMinor'> {
   readonly at: string
 }
 
-/** `ResolveAttention`: the money of a deposit needs no further attention. */
+/** `ResolveAttention`: the transfer needs no further attention. A proposed correction is rejected. */
 export type Settle = { readonly type: 'ResolveAttention' | 'Reopen'; readonly reason: string; readonly at: string }
 
 export type TransferCommand =
@@ -110,6 +151,9 @@ export type TransferCommand =
   /** Cancels a deposit that was not paid in time, and changes no other transfer. */
   | { readonly type: 'Expire'; readonly at: string }
   | ReceiveFunds
+  | ReceivePart
+  | Correct
+  | ApproveCorrection
   | ReturnFunds
   | Settle
   /** The customer was erased. Valid regardless of the status. */

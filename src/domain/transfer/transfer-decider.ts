@@ -1,14 +1,13 @@
 import { accept, type Decider, type Decision, refuse } from '../decider.js'
-import { formatTwoDecimals } from '../money.js'
-import { book, cancelled, complete, isMismatch } from './completion.js'
+import { cancelled, complete } from './completion.js'
+import { approveCorrection, correct } from './correction.js'
 import { addToBankFile, approve, claim, claimRefusal, release } from './payout.js'
+import { mismatchAfter, receiveFunds, receivePart } from './received-parts.js'
 import { isSameRequest, payeeFields, requestedFields, statedFields } from './requested-fields.js'
 import { isTerminal, type Status } from './status.js'
 import {
   commonFields,
-  type Deposit,
   evolve,
-  heldMinor,
   initialState,
   isErased,
   needsAttention,
@@ -16,14 +15,7 @@ import {
   type TransferState,
   unsettledMinor,
 } from './transfer.js'
-import type {
-  CreateDeposit,
-  CreateWithdrawal,
-  ReceiveFunds,
-  ReturnFunds,
-  Settler,
-  TransferCommand,
-} from './transfer-commands.js'
+import type { CreateDeposit, CreateWithdrawal, ReturnFunds, Settler, TransferCommand } from './transfer-commands.js'
 import type { TransferCreated, TransferEvent } from './transfer-events.js'
 
 export const transferDecider: Decider<TransferState, TransferCommand, TransferEvent> = { initialState, decide, evolve }
@@ -57,6 +49,12 @@ export function decide(command: TransferCommand, state: TransferState): Decision
       return accept(cancelled(state, at, 'expired', 'expired'))
     case 'ReceiveFunds':
       return receiveFunds(command, state)
+    case 'ReceivePart':
+      return receivePart(command, state)
+    case 'Correct':
+      return correct(command, state)
+    case 'ApproveCorrection':
+      return approveCorrection(command, state)
     case 'ReturnFunds':
       return returnFunds(command, state)
     case 'ResolveAttention': {
@@ -108,24 +106,6 @@ function sameRequest(a: Transfer, b: Transfer): boolean {
   return same && b.kind === 'withdrawal' && isSameRequest(payeeFields, a, b, { isErased: isErased(b) })
 }
 
-function receiveFunds(command: ReceiveFunds, state: Transfer): Decision<TransferEvent> {
-  if (state.kind !== 'deposit') return refuse('conflict', 'deposit-required')
-  const { receivedAmountMinor, receiptUrl, mismatchPolicy, manualControlAboveMinor: limit, at } = command
-  const isHeld = limit !== null && (receivedAmountMinor > limit || state.amountMinor > limit)
-  if (state.status === 'Pending' && !isHeld) {
-    const texts = { receiptUrl, message: null, reason: null }
-    return book({ amountMinor: receivedAmountMinor, ...texts, mismatchPolicy, at }, state)
-  }
-  const hasAmountMismatch = mismatchAfter(state, receivedAmountMinor, mismatchPolicy.toleranceMinor)
-  const data = { ...commonFields(state, at), receivedAmountMinor, receiptUrl, hasAmountMismatch }
-  const received = { type: 'LateFundsReceived', data } as const
-  if (state.status !== 'Pending') return accept(received)
-  const message = `${formatTwoDecimals(receivedAmountMinor)} was received; amounts above ${formatTwoDecimals(limit!)} are checked`
-  const held = { type: 'TransferSentToManualControl', data: { ...commonFields(state, at), message } } as const
-  // Record the money before the status change, because the callback for that status includes the received amount.
-  return accept<TransferEvent>(received, held)
-}
-
 function returnFunds(command: ReturnFunds, state: Transfer): Decision<TransferEvent> {
   if (state.kind !== 'deposit') return refuse('conflict', 'deposit-required')
   const { amountMinor, receiptUrl, toleranceMinor, at } = command
@@ -139,12 +119,6 @@ function returnFunds(command: ReturnFunds, state: Transfer): Decision<TransferEv
   const hasAmountMismatch = mismatchAfter(state, -amountMinor, toleranceMinor)
   const data = { ...commonFields(state, at), returnedAmountMinor: amountMinor, receiptUrl, hasAmountMismatch }
   return accept({ type: 'FundsReturned', data })
-}
-
-/** Returns whether the held money is a mismatch after a change of the amount. The booking of a completion keeps its result. */
-function mismatchAfter(state: Deposit, moreMinor: bigint, toleranceMinor: bigint): boolean {
-  if (state.status === 'Completed') return state.hasAmountMismatch
-  return isMismatch(heldMinor(state.funds) + moreMinor, state, toleranceMinor)
 }
 
 /** A repeat of the present status changes nothing. A change of a terminal status is rejected. */

@@ -1,6 +1,16 @@
 import { Type } from '../../kernel/typebox.js'
-import { Data, type EventsOf, Nullable, OneOf, Personal, type ValueOf, Versions, versionBefore } from '../event.js'
-import { Actor, Id, Minor, PositiveMinor, ReferenceId, Text, Time } from '../fields.js'
+import {
+  Data,
+  type EventsOf,
+  Nullable,
+  OneOf,
+  Personal,
+  Since,
+  type ValueOf,
+  Versions,
+  versionBefore,
+} from '../event.js'
+import { Actor, Id, Minor, PositiveMinor, ReferenceId, SignedMinor, Text, Time } from '../fields.js'
 import { payeeFields, requestedFields } from './requested-fields.js'
 
 export const TransferKind = OneOf('deposit', 'withdrawal')
@@ -39,6 +49,25 @@ const withdrawalCreation = { ...creation, ...payeeFields }
 
 const withMessage = { ...transfer, message: Nullable(Text) }
 const claim = { ...transfer, by: Actor }
+const receipt = {
+  ...transfer,
+  receivedAmountMinor: PositiveMinor,
+  receiptUrl: Nullable(Text),
+  /** Whether the money received so far differs from the request, by the merchant's tolerance at that time. */
+  hasAmountMismatch: Type.Boolean(),
+}
+const lateReceipt = {
+  ...receipt,
+  /** The reference of a payment that was recorded manually. */
+  reference: Since(2, Text),
+}
+const correction = {
+  ...transfer,
+  by: Actor,
+  reason: Text,
+  /** The corrector's own reference; null for none. No two corrections of a transfer have the same one. */
+  reference: Nullable(Text),
+}
 
 /** The events of a deposit or a withdrawal, in `transfer-<trackingId>`. */
 export const transferEvents = {
@@ -69,12 +98,14 @@ export const transferEvents = {
   }),
   TransferFailed: Data(withMessage),
   /** Money was received that does not complete the transfer: it was final already, or it needs manual review. */
-  LateFundsReceived: Data({
-    ...transfer,
-    receivedAmountMinor: PositiveMinor,
-    receiptUrl: Nullable(Text),
-    /** Whether the money received so far differs from the request, by the merchant's tolerance at that time. */
-    hasAmountMismatch: Type.Boolean(),
+  LateFundsReceived: Versions([versionBefore(2, lateReceipt)], Data(lateReceipt)),
+  /** A payment for a deposit that is paid manually, which can arrive in several parts. It does not complete the deposit by itself. */
+  FundsReceived: Data({
+    ...receipt,
+    /** The bank's reference of the payment. No two payments of a deposit have the same one. */
+    reference: Text,
+    /** The deposit stays open until then while it holds money, if this is after its expiry. */
+    openUntil: Time,
   }),
   TransferReopened: Data({ ...transfer, reason: Text }),
   FundsReturned: Data({
@@ -84,12 +115,28 @@ export const transferEvents = {
     receiptUrl: Text,
     hasAmountMismatch: Type.Boolean(),
   }),
-  /** An approver decided that the money of a deposit needs no further attention. */
+  /** An approver decided that the transfer needs no further attention. A proposed correction is rejected. */
   AttentionResolved: Data({
     ...transfer,
     /** The money that was neither booked nor returned; 0 if only an unrecorded receipt was in doubt. */
     resolvedAmountMinor: Minor,
     reason: Text,
+  }),
+  /** The correction needs the approval of a second person. The next proposal replaces it. */
+  CorrectionProposed: Data({ ...correction, correctedAmountMinor: PositiveMinor }),
+  /** The booked amount of a Completed transfer was wrong. The status stays. */
+  TransferCorrected: Data({
+    ...correction,
+    /** The person who proposed it, if `by` approved it; otherwise null. */
+    proposedBy: Nullable(Actor),
+    /** The booked amount from now on. */
+    transactionAmountMinor: PositiveMinor,
+    /** The booked amount until now. */
+    correctedFromMinor: PositiveMinor,
+    /** The change of a deposit's received amount: the part of it that only the completion stated is stated anew. */
+    receivedChangeMinor: SignedMinor,
+    hasAmountMismatch: Type.Boolean(),
+    message: Text,
   }),
   /** An actor is paying this withdrawal, and no one else settles it until then. The end of a claim is not an event. */
   WithdrawalClaimed: Data({ ...claim, until: Time }),

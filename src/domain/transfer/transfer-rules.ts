@@ -8,12 +8,23 @@ export const transferRules = {
   'deposit-required': 'This is possible only for a deposit.',
   'withdrawal-required': 'This is possible only for a withdrawal.',
   'status-final': 'The transfer is {status}, which is a final status.',
-  'booking-final': 'The transfer was completed with {booked}, which is final. It cannot be completed with {amount}.',
+  'booking-final':
+    'The transfer was completed with {booked}. It cannot be completed with {amount} as well. If {booked} is wrong, correct it.',
   'amount-needed': 'None of the received money is left. Specify the amount to complete the transfer.',
   'reason-needed': '{left} of the received money is left. Give a reason to complete with a different amount.',
   'confirmation-needed':
-    'The requested amount is {requested}. To complete with {amount}, repeat it as the confirmed amount.',
+    'The requested amount is {requested}. To continue with {amount}, repeat it as the confirmed amount.',
   'confirmation-differs': 'The confirmed amount is {confirmed}, but the amount is {amount}.',
+  'manual-payment-required':
+    'The customer pays this deposit from a wallet, which reports the money. Only a deposit that is paid manually receives payments.',
+  'payment-recorded': 'A payment of {received} with the reference {reference} is already recorded.',
+  'too-many-payments': 'A deposit cannot receive more than {most} payments.',
+  'not-completed': 'The transfer is {status}. Only a completed transfer can be corrected.',
+  'correction-recorded': 'A correction to {corrected} with the reference {reference} is already recorded.',
+  'correction-too-late': 'A transfer can be corrected for {days} days after its completion. This ended at {until}.',
+  'no-correction-proposed': 'No correction is proposed.',
+  'proposal-differs': 'The proposed correction is {proposed}, not {amount}.',
+  'correction-four-eyes': 'A correction cannot be proposed and approved by the same user.',
   'receipt-reused': 'A return of {returned} with this receipt is already recorded.',
   'nothing-to-return': 'Nothing to return.',
   'return-too-large': 'Only {left} can be returned.',
@@ -23,7 +34,7 @@ export const transferRules = {
   'payouts-stopped': 'Payouts are stopped. An administrator must resume them.',
   'claim-needed': 'Claim the withdrawal before you settle it.',
   'claim-expired':
-    'Your claim expired at {until}. Claim the withdrawal repeat. If you have already paid it, complete it then.',
+    'Your claim expired at {until}. Claim the withdrawal again. If you have already paid it, complete it then.',
   'claimed-by-another': '{by} has claimed the withdrawal until {until}.',
   'held-in-bank-file': '{by} holds the withdrawal, because it is in the bank file {file}.',
   'in-bank-file':

@@ -1,4 +1,5 @@
 import type { Static, TSchema } from '@sinclair/typebox'
+import { maxReferenceLength } from '../../domain/fields.js'
 import { endpointWarnings } from '../../domain/merchant/merchant-settings.js'
 import type { RuleName } from '../../domain/rules.js'
 import { payoutTabs } from '../../domain/transfer/payout-queue.js'
@@ -254,6 +255,9 @@ export const permissionOf = {
   release: 'transfers:settle',
   approve: 'transfers:approve',
   complete: 'transfers:settle',
+  receive: 'transfers:settle',
+  correct: 'transfers:settle',
+  'approve-correction': 'transfers:approve',
   cancel: 'transfers:settle',
   'manual-control': 'transfers:settle',
   return: 'transfers:settle',
@@ -277,6 +281,12 @@ export const TransferDetail = Type.Object({
   unsettledMinor: Minor,
   /** The amount of a completion that names none. 0 if money was received and none of it is available. */
   expectedMinor: Minor,
+  /** The payments that were recorded manually, oldest first. */
+  payments: List(Type.Object({ amountMinor: Minor, reference: Text, receiptUrl: Nullable(Text), at: Time })),
+  /** The booked amount before each correction, oldest first. */
+  corrections: List(Type.Object({ fromMinor: Minor })),
+  /** The correction that waits for an approval. */
+  proposedCorrection: Nullable(Type.Object({ userId: Text, name: Text, at: Time, amountMinor: Minor, reason: Text })),
   /** Withdrawals above the merchant's threshold. */
   approval: Type.Object({
     needed: Type.Boolean(),
@@ -314,6 +324,30 @@ export const ReasonAction = Type.Object({ ...Seen, reason: Reason })
 export type ReasonAction = Static<typeof ReasonAction>
 export const ReturnAction = Type.Object({ ...Seen, amountMinor: PositiveMinor, receiptUrl: Receipt })
 export type ReturnAction = Static<typeof ReturnAction>
+
+const Reference = Type.String({ minLength: 1, maxLength: maxReferenceLength })
+
+export const ReceiveAction = Type.Object({
+  ...Seen,
+  amountMinor: PositiveMinor,
+  /** Repeats an amount that the server considers unlikely. */
+  confirmedAmountMinor: Type.Optional(PositiveMinor),
+  /** The bank's reference, which no other payment of the deposit has. */
+  reference: Reference,
+  receiptUrl: Type.Optional(Receipt),
+})
+export type ReceiveAction = Static<typeof ReceiveAction>
+export const CorrectAction = Type.Object({
+  ...Seen,
+  amountMinor: PositiveMinor,
+  /** Repeats an amount that the server considers unlikely. */
+  confirmedAmountMinor: Type.Optional(PositiveMinor),
+  reason: Reason,
+  reference: Type.Optional(Reference),
+})
+export type CorrectAction = Static<typeof CorrectAction>
+export const ApproveCorrectionAction = Type.Object({ ...Seen, amountMinor: PositiveMinor })
+export type ApproveCorrectionAction = Static<typeof ApproveCorrectionAction>
 
 /** Tells every viewer of transfers that payouts are stopped. */
 export const PayoutsResponse = Type.Object({ stopped: Type.Boolean() })
@@ -690,6 +724,9 @@ export const StatementResponse = Items(
     completedMinor: SumMinor,
     /** The difference between the booked and requested amounts of the transfers completed that day. */
     mismatchMinor: SumMinor,
+    correctedCount: Type.Integer(),
+    /** The change of booked amounts by the corrections of that day; negative if they reduce them. */
+    correctedMinor: SumMinor,
     returnedMinor: SumMinor,
     resolvedMinor: SumMinor,
     /** The received money of deposits that was neither booked, nor returned, nor resolved at the end of the day. */

@@ -3,12 +3,15 @@ import type { TSchema } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import type { TransferResult } from '../../commands/transfer/transfer-requests.js'
 import { parseAmount } from '../../domain/money.js'
+import type { TransferKind } from '../../domain/transfer/transfer-events.js'
 import { badRequest, bodyFailures, settlingFailures, unknownTransfer } from '../envelope.js'
 import { accepted, invalid, RequestError } from '../refusals.js'
 import { merchantContext } from '../server/merchant-gate.js'
-import { checkedAmount, checkReceipt, checkTexts } from '../settlement-checks.js'
+import { checkedAmount, checkReceipt, checkReference, checkTexts } from '../settlement-checks.js'
 import { keyRoutes, ownTransfer } from './requests.js'
 import {
+  DepositReceipt,
+  TransferCorrection,
   TransferParams,
   TransferResponse,
   WithdrawalAction,
@@ -21,7 +24,7 @@ const response = { 200: TransferResponse, ...badRequest, ...unknownTransfer, ...
 const revisionText =
   'Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response.'
 
-/** Adds the routes with which a merchant's program pays withdrawals, as users do on the dashboard. */
+/** Adds the routes with which a merchant's program pays withdrawals and records money, as users do on the dashboard. */
 export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { transfers, currency } = app.services
   const keyed = keyRoutes(app, 'settlement', 'Settlement')
@@ -30,9 +33,10 @@ export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const act = async (
     request: FastifyRequest<{ Params: { trackingId: string } }>,
     action: (trackingId: string) => Promise<TransferResult>,
+    kind?: TransferKind,
   ) => {
     const { transfer } = await ownTransfer(request)
-    if (transfer.kind !== 'withdrawal') throw new RequestError('unknown-transfer')
+    if (kind !== undefined && transfer.kind !== kind) throw new RequestError('unknown-transfer')
     const done = accepted('transfer', await action(transfer.trackingId), shownActor)
     return viewOfTransfer(done.transfer, done.revision)
   }
@@ -50,8 +54,10 @@ export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const options = settle(operationId, summary, WithdrawalAction)
     app.post(`/v1/withdrawals/:trackingId/${action}`, options, (request) => {
       const { revision } = request.body
-      return act(request, (trackingId) =>
-        transfers.act(trackingId, { type }, merchantContext(request), { revision, underClaim: true }),
+      return act(
+        request,
+        (trackingId) => transfers.act(trackingId, { type }, merchantContext(request), { revision, underClaim: true }),
+        'withdrawal',
       )
     })
   }
@@ -66,8 +72,11 @@ export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
       const confirmedAmountMinor = amountOf('confirmedAmount', confirmedAmount?.toString())
       const completion = { transactionAmountMinor, confirmedAmountMinor, receiptUrl, message }
       const acting = { revision, underClaim: true }
-      return act(request, (trackingId) =>
-        transfers.act(trackingId, { type: 'Complete', ...completion }, merchantContext(request), acting),
+      return act(
+        request,
+        (trackingId) =>
+          transfers.act(trackingId, { type: 'Complete', ...completion }, merchantContext(request), acting),
+        'withdrawal',
       )
     },
   )
@@ -83,8 +92,55 @@ export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
       const { revision, message } = request.body
       checkTexts({ message })
       const acting = { revision, underClaim: true }
+      return act(
+        request,
+        (trackingId) => transfers.act(trackingId, { type: 'Cancel', message }, merchantContext(request), acting),
+        'withdrawal',
+      )
+    },
+  )
+  const requiredAmount = (text: string | undefined): bigint => amountOf('amount', text ?? '')!
+  app.post(
+    '/v1/deposits/:trackingId/receive',
+    settle(
+      'receiveDeposit',
+      'Record a payment for a deposit that is paid manually',
+      DepositReceipt,
+      'Payments add up. The deposit is completed when their sum is the requested amount within your tolerance. ',
+    ),
+    async (request) => {
+      const { revision, confirmedAmount, reference, receiptUrl } = request.body
+      checkTexts({ receiptUrl })
+      checkReference(reference)
+      await checkReceipt(app.services, receiptUrl)
+      const receivedAmountMinor = requiredAmount(request.amountText)
+      const confirmedAmountMinor = amountOf('confirmedAmount', confirmedAmount?.toString())
+      const payment = { receivedAmountMinor, confirmedAmountMinor, reference, receiptUrl }
+      return act(
+        request,
+        (trackingId) =>
+          transfers.act(trackingId, { type: 'ReceivePart', ...payment }, merchantContext(request), { revision }),
+        'deposit',
+      )
+    },
+  )
+  app.post(
+    '/v1/transfers/:trackingId/correct',
+    settle(
+      'correctTransfer',
+      'Correct the amount of a completed transfer',
+      TransferCorrection,
+      'The status stays, and a callback with the new amount follows. Above the threshold for approvals, a second user must approve the correction: until then it is the `proposedAmount`. ',
+    ),
+    (request) => {
+      const { revision, confirmedAmount, reason, reference } = request.body
+      checkTexts({ reason })
+      checkReference(reference)
+      const amountMinor = requiredAmount(request.amountText)
+      const confirmedAmountMinor = amountOf('confirmedAmount', confirmedAmount?.toString())
+      const correction = { amountMinor, confirmedAmountMinor, reason, reference }
       return act(request, (trackingId) =>
-        transfers.act(trackingId, { type: 'Cancel', message }, merchantContext(request), acting),
+        transfers.act(trackingId, { type: 'Correct', ...correction }, merchantContext(request), { revision }),
       )
     },
   )

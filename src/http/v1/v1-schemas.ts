@@ -1,5 +1,5 @@
 import type { Static } from '@sinclair/typebox'
-import { maxReferenceIdLength } from '../../domain/fields.js'
+import { maxReferenceIdLength, maxReferenceLength } from '../../domain/fields.js'
 import type { Payee, Requested } from '../../domain/transfer/requested-fields.js'
 import { statusCodes } from '../../domain/transfer/status.js'
 import type { TransferEvent, TransferKind } from '../../domain/transfer/transfer-events.js'
@@ -62,13 +62,13 @@ export const TransferResponse = Type.Object(
     receivedAmount: Type.Number({ description: 'Deposits: the received amount.', examples: [100.5] }),
     returnedAmount: Type.Number({ description: 'Deposits: the returned amount.', examples: [0] }),
     resolvedAmount: Type.Number({ description: 'Deposits: the amount that the operator resolved.', examples: [0] }),
-    needsAttention: Type.Boolean({ description: 'Received money needs a decision.' }),
+    needsAttention: Type.Boolean({ description: 'Received money or a proposed correction needs a decision.' }),
     lateFunds: Type.Number({
       description: 'The received amount that is not booked, returned or resolved.',
       examples: [0],
     }),
     receiptUrl: NullableString(),
-    message: NullableString(),
+    message: NullableString({ description: '`amount corrected` after a correction.' }),
     ...requestedFields,
     ...payeeFields,
     claimedBy: NullableString({ description: 'Withdrawals: the user who has claimed it, while it is open.' }),
@@ -83,9 +83,16 @@ export const TransferResponse = Type.Object(
       type: ['number', 'null'],
       description: 'Withdrawals: the amount that a second user has approved.',
     }),
+    proposedAmount: Type.Unsafe<number | null>({
+      type: ['number', 'null'],
+      description: 'The corrected amount that waits for the approval of a second user.',
+    }),
     createdAt: Time,
     updatedAt: Time,
-    expiresAt: NullableString({ format: 'date-time', description: 'Deposits only.' }),
+    expiresAt: NullableString({
+      format: 'date-time',
+      description: 'Deposits only. It is later while a deposit holds a part of its amount.',
+    }),
     revision: Type.Integer({ description: 'The number of its last event, from 0; callbacks contain it, too.' }),
   },
   { title: 'Transfer', description: 'The transfer.' },
@@ -184,15 +191,23 @@ const eventData = {
   returnedAmount: Type.Number(),
   resolvedAmount: Type.Number(),
   approvedAmount: Type.Number(),
+  correctedAmount: Type.Number({ description: 'The amount of a proposed correction.' }),
+  correctedFrom: Type.Number({ description: 'The booked amount before a correction.' }),
+  receivedChange: Type.Number({
+    description: 'How a correction changes the received amount; negative for money that never arrived.',
+  }),
   hasAmountMismatch: Type.Boolean(),
   receiptUrl: NullableString(),
   message: NullableString(),
   reason: NullableString(),
+  reference: NullableString({ description: 'The reference of a payment or of a correction.' }),
   ...requestedFields,
   ...payeeFields,
   expiresAt: Time,
-  by: Type.String({ description: 'The user who claimed, released or approved it.' }),
+  by: Type.String({ description: 'The user who claimed, released, approved or corrected it.' }),
+  proposedBy: NullableString({ description: 'The user who proposed the correction that another user approved.' }),
   until: Time,
+  openUntil: Time,
 } satisfies { readonly [name in ShownName<ShownField>]: TSchema }
 const EventData = Type.Partial(Type.Object(eventData, { title: 'EventData' }))
 
@@ -243,6 +258,33 @@ const revision = Type.Integer({
 })
 const Text = (description: string) => Type.String({ minLength: 1, maxLength: 500, description })
 
+const Reference = (description: string) => Type.String({ minLength: 1, maxLength: maxReferenceLength, description })
+const Confirmed = (description: string) => Type.Optional(Type.Number({ description }))
+
+export const DepositReceipt = Type.Object(
+  {
+    revision,
+    amount: Type.Number({ description: 'The received amount.' }),
+    confirmedAmount: Confirmed('The same amount again, required if it is many times the requested amount.'),
+    reference: Reference(
+      'The bank’s reference of the payment. It is recorded once: a repeat with the same amount changes nothing.',
+    ),
+    receiptUrl: Type.Optional(Type.String({ maxLength: 2048, description: 'Address of the receipt.' })),
+  },
+  { title: 'ReceiveDepositRequest' },
+)
+export const TransferCorrection = Type.Object(
+  {
+    revision,
+    amount: Type.Number({ description: 'The amount that moved.' }),
+    confirmedAmount: Confirmed('The same amount again, required if it differs much from the requested amount.'),
+    reason: Text('Why; it is in the history.'),
+    reference: Type.Optional(
+      Reference('Your reference. It is corrected once: a repeat with the same amount changes nothing.'),
+    ),
+  },
+  { title: 'CorrectTransferRequest' },
+)
 export const WithdrawalAction = Type.Object({ revision }, { title: 'WithdrawalActionRequest' })
 export const WithdrawalCancellation = Type.Object(
   { revision, message: Text('Why; it is in the callback.') },

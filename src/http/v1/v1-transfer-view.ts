@@ -38,6 +38,7 @@ export function viewOfTransfer(transfer: Transfer, revision: number): TransferVi
     message: transfer.message,
     ...requestOf(transfer),
     ...payoutView(transfer),
+    proposedAmount: transfer.proposedCorrection ? toJsonNumber(transfer.proposedCorrection.amountMinor) : null,
     createdAt: transfer.createdAt,
     updatedAt: transfer.updatedAt,
     expiresAt: kind === 'deposit' ? transfer.expiresAt : null,
@@ -83,7 +84,7 @@ function viewOfData(data: object): { [field: string]: unknown } {
   const shown: { [field: string]: unknown } = {}
   for (const [field, value] of Object.entries(data)) {
     if (hiddenFields.has(field)) continue
-    if (field === 'by') shown[field] = shownActor(String(value))
+    if (field === 'by' || (field === 'proposedBy' && value !== null)) shown[field] = shownActor(String(value))
     else if (typeof value === 'bigint') shown[field.slice(0, -'Minor'.length)] = toJsonNumber(value)
     else shown[field] = value
   }

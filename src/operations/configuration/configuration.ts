@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { StaticDecode } from '@sinclair/typebox'
-import { defaultCompletionGuardFactor } from '../../commands/transfer/transfers.js'
+import { defaultRules } from '../../commands/transfer/transfers.js'
 import { TransformDecodeError, Type, Value } from '../../kernel/typebox.js'
 import * as parse from './configuration-values.js'
 
@@ -155,7 +155,12 @@ export const environmentSchema = Type.Object({
   COMPLETION_GUARD_FACTOR: variable(
     'A completion requires confirmation of an amount that is larger or smaller than the requested amount by more than this factor, 1 to 1000000. Set it on all nodes',
     parse.integer(1, 1_000_000),
-    { default: String(defaultCompletionGuardFactor) },
+    { default: String(defaultRules.completionGuardFactor) },
+  ),
+  CORRECTION_DAYS: variable(
+    'How many days after its completion the amount of a transfer can be corrected, 0 to 365. Set it on all nodes',
+    parse.integer(0, 365),
+    { default: String(defaultRules.correctionDays) },
   ),
   WALLET_URL: variable(
     "A [wallet core](wallet-core.md) that keeps the customers' accounts: `https`, or `http` on this machine. Defaults to the built-in wallet",
@@ -296,6 +301,7 @@ function arrange(values: StaticDecode<typeof environmentSchema>) {
     callbackTimeoutMs: values.CALLBACK_TIMEOUT_MS,
     callbackAllowedNetworks: values.CALLBACK_ALLOWED_NETWORKS,
     completionGuardFactor: values.COMPLETION_GUARD_FACTOR,
+    correctionDays: values.CORRECTION_DAYS,
     traced: values.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined && values.OTEL_SDK_DISABLED === 'false',
     /** The `url` has no trailing slash. */
     wallet: WALLET_URL

@@ -6,7 +6,7 @@ import type { CommandContext } from '../../commands/handle-command.js'
 import { trackingIdOf } from '../../commands/ids.js'
 import { MerchantCommands } from '../../commands/merchant/merchant-commands.js'
 import type { TransferResult } from '../../commands/transfer/transfer-requests.js'
-import { defaultCompletionGuardFactor, TransferCommands } from '../../commands/transfer/transfers.js'
+import { defaultRules, TransferCommands } from '../../commands/transfer/transfers.js'
 import type { AttemptOutcome } from '../../domain/callback.js'
 import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import { defaultSettings } from '../../domain/merchant/merchant-settings.js'
@@ -187,7 +187,7 @@ class Seeding {
 
   #transfers(at: string): TransferCommands {
     const settingsOf = async (merchantId: string) => this.settings.get(merchantId)
-    return new TransferCommands(this.store, () => at, settingsOf, defaultCompletionGuardFactor)
+    return new TransferCommands(this.store, () => at, settingsOf, { ...defaultRules, paymentMethods: [] })
   }
 }
 

@@ -85,8 +85,10 @@ function* mutations(data: JsonObject, schema: TSchema, path = ''): Generator<[wh
     if (isRequired) yield [`${path}${name} missing`, rest]
     const wrong: unknown[] = [[{ canary }], { canary: 1 }, typeof value === 'boolean' ? canary : true]
     if (isRequired) wrong.push(undefined)
+    const isSigned = schema.properties?.[name]?.pattern?.includes('-?')
     if (isRecord) wrong.push(null, canary.repeat(100))
-    else if (name.endsWith('Minor')) wrong.push('007', '-1', '1.5', '1e2', ' 1', '1\n', '１', '', '1'.repeat(16))
+    else if (name.endsWith('Minor'))
+      wrong.push('007', isSigned ? '-0' : '-1', '1.5', '1e2', ' 1', '1\n', '１', '', '1'.repeat(16))
     if (name === 'at' || name === 'expiresAt' || name === 'nextAttemptAt' || name === 'previousValidUntil') {
       wrong.push('2026-03-01T10:00:00Z', '2026-03-01T10:00:00.000+00:00', '2026-03-01', `${value}\n`)
     }

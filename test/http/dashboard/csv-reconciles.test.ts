@@ -1,14 +1,17 @@
 import t, { type Test } from 'tap'
 import { dateIn } from '../../../src/kernel/time.js'
 import { signInAs } from '../../support/dashboard.js'
-import { createBody, paths, post } from '../../support/merchant-requests.js'
+import { createBody, manualDeposits, paths, paymentMethods, post } from '../../support/merchant-requests.js'
 import { cellOf, rawCells } from '../../support/spreadsheet.js'
 import { destroyTestService, startTestService } from '../../support/test-service.js'
 import { until } from '../../support/until.js'
 
 let nowMs = Date.parse('2026-10-20T09:10:00.000Z')
 const clock = () => new Date(nowMs).toISOString()
-const service = await startTestService({ projections: true, clock })
+const service = await startTestService({
+  ...{ projections: true, clock },
+  configuration: { paymentMethods: [...paymentMethods, manualDeposits] },
+})
 t.teardown(() => destroyTestService(service))
 const shop = await service.merchant({ name: '007' })
 const strict = await service.merchant({ name: 'Şükrü; "A" =1', autoCancelMismatch: true })
@@ -23,6 +26,11 @@ const act =
     service.transfers.act(trackingId, action, context)
 const complete = (minor: bigint) =>
   act({ type: 'Complete', transactionAmountMinor: minor, confirmedAmountMinor: minor, reason: 'as the bank states' })
+const correct = (amountMinor: bigint) =>
+  act({ type: 'Correct', amountMinor, confirmedAmountMinor: amountMinor, reason: 'mistyped' })
+let payments = 0
+const part = (receivedAmountMinor: bigint) =>
+  act({ type: 'ReceivePart', receivedAmountMinor, reference: `FT-${payments++}` })
 const cancel = act({ type: 'Cancel', message: null })
 const reopen = act({ type: 'Reopen', reason: 'paid later' })
 const review = act({ type: 'SendToManualControl', message: null })
@@ -53,6 +61,12 @@ const deposits: readonly (readonly Step[])[] = [
   [review, receive(60_00n), complete(100_50n), resolve],
   [review, receive(150_00n), complete(100_50n), giveBack(49_50n)],
   [review],
+  [part(60_00n)],
+  [part(60_00n), part(40_50n)],
+  [part(60_00n), complete(60_00n), part(7_00n)],
+  [complete(195_00n), correct(95_00n)],
+  [complete(95_00n), correct(195_00n), correct(100_50n)],
+  [review, receive(150_00n), complete(150_00n), correct(100_00n), giveBack(20_00n)],
 ]
 const withdrawals: readonly (readonly Step[])[] = [
   [],
@@ -60,6 +74,7 @@ const withdrawals: readonly (readonly Step[])[] = [
   [complete(99_00n)],
   [cancel],
   [review, complete(100_50n)],
+  [complete(99_00n), correct(100_50n)],
 ]
 
 let changes = 0
@@ -69,7 +84,8 @@ for (const merchant of [shop, strict])
     ['withdrawal', withdrawals],
   ] as const)
     for (const [index, steps] of histories.entries()) {
-      const fields = { referenceId: `1E5-${kind}-${index}`, name: '=1+1', userId: '000123' }
+      const method = kind === 'hosted' ? { paymentMethod: 7 } : {}
+      const fields = { referenceId: `1E5-${kind}-${index}`, name: '=1+1', userId: '000123', ...method }
       const body = createBody(kind, merchant.secretKey, fields, '100.50')
       const response = await post(service.app, paths[kind], body, { key: merchant.webApiKey })
       if (response.statusCode !== 200) throw new Error(response.body)
@@ -128,6 +144,8 @@ function compare(t: Test, transfers: readonly Line[], statement: readonly Line[]
     const all = transfers.filter((line) => line.kind === kind)
     const days = statement.filter((line) => line.kind === kind)
     t.ok(days.length > 1)
+    // The statement counts a correction on its own day.
+    const first = (some: readonly Line[]) => sum(some, 'booked') - sum(some, 'corrected')
     const on = (column: string, day: string | undefined) => all.filter((line) => line[column]?.slice(0, 10) === day)
     for (const line of days) {
       const created = on('createdAt', line.day)
@@ -135,14 +153,15 @@ function compare(t: Test, transfers: readonly Line[], statement: readonly Line[]
       t.same(
         [line.requestedCount, minor(line.requested), line.completedCount, minor(line.booked), minor(line.mismatch)],
         [
-          ...[String(created.length), sum(created, 'amount'), String(completed.length), sum(completed, 'booked')],
-          sum(completed, 'booked') - sum(completed, 'amount'),
+          ...[String(created.length), sum(created, 'amount'), String(completed.length), first(completed)],
+          first(completed) - sum(completed, 'amount'),
         ],
         `${kind} on ${line.day}`,
       )
     }
-    for (const column of ['received', 'booked', 'returned', 'resolved'])
+    for (const column of ['received', 'corrected', 'returned', 'resolved'])
       t.equal(sum(days, column), sum(all, column), `${kind} ${column}`)
+    t.equal(sum(days, 'booked') + sum(days, 'corrected'), sum(all, 'booked'), `${kind} booked`)
     t.equal(sum(days, 'requested'), sum(all, 'amount'), 'no day is missing')
     const open = all.filter(({ status }) => status === 'Pending' || status === 'ManualControl')
     const last = days.at(-1)!

@@ -176,6 +176,7 @@ async function startSandbox(): Promise<Installation & { readonly port: number; i
     PAYMENT_METHODS: JSON.stringify(catalogue),
     CALLBACK_TIMEOUT_MS: '150',
     COMPLETION_GUARD_FACTOR: '2',
+    CORRECTION_DAYS: '0',
     SMTP_URL: `smtp://127.0.0.1:${(mailServer.server.address() as AddressInfo).port}`,
     MAIL_FROM: 'Blue <no-reply@blue.example>',
     SMS_URL: smsUrl,

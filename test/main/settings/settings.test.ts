@@ -169,6 +169,12 @@ async function withdrawal(): Promise<string> {
   return created.trackingId
 }
 
+async function completed(): Promise<string> {
+  const trackingId = await withdrawal()
+  await json(sandbox, 'transfers', 'complete', trackingId)
+  return trackingId
+}
+
 /** Requests a test event from the dashboard. */
 async function testEvent(installation: Installation) {
   const client = await installation.as('administrator')
@@ -478,6 +484,27 @@ const rows: { readonly [variable: string]: Row } = {
       },
     },
     others: 'The other threads complete no transfer with an amount that someone typed.',
+  },
+  CORRECTION_DAYS: {
+    effects: {
+      async main(t) {
+        const key = ['merchants', 'keys', 'create', merchantId, '--name', 'correct', '--scope', 'settlement']
+        const { webApiKey } = await json<{ webApiKey: string }>(sandbox, ...key)
+        const trackingId = await completed()
+        const body = '{"revision":1,"amount":99,"reason":"mistyped"}'
+        const corrected = await send(sandbox, `/v1/transfers/${trackingId}/correct`, webApiKey, body)
+        t.match(corrected, { status: 409, text: /can be corrected for 0 days/ }, '/v1')
+        const operator = await sandbox.as('operator')
+        const { body: page } = await operator.get(`/transfers/${trackingId}`)
+        t.match(page, { status: 'Completed', actions: [] }, 'the page offers no correction')
+      },
+      async 'command line'(t) {
+        const correction = ['--amount', '99', '--reason', 'mistyped']
+        const corrected = await command(sandbox, 'transfers', 'correct', await completed(), ...correction)
+        t.match(corrected, { status: 1, stderr: /can be corrected for 0 days/ })
+      },
+    },
+    others: 'The other threads correct no transfer.',
   },
   WALLET_URL: { effects: { ...core, 'command line': 'test/cli/wallets.test.ts' } },
   WALLET_TOKEN: { effects: core, others: 'The command line manages only the accounts of the built-in wallet.' },

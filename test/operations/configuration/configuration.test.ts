@@ -86,6 +86,7 @@ t.test('reports all problems together, each with its variable', async (t) => {
     CALLBACK_TIMEOUT_MS: '1e3',
     CALLBACK_ALLOWED_NETWORKS: '10.0.0.0/33',
     COMPLETION_GUARD_FACTOR: '0',
+    CORRECTION_DAYS: '366',
     WALLET_URL: 'http://wallet.example',
     WALLET_TOKEN: 'not a token',
     WALLET_TIMEOUT_MS: '1',

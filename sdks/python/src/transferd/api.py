@@ -48,10 +48,14 @@ AMOUNT_FIELDS = frozenset(
         "amount",
         "approvedAmount",
         "confirmedAmount",
+        "correctedAmount",
+        "correctedFrom",
         "lateFunds",
         "maxAmount",
         "minAmount",
+        "proposedAmount",
         "receivedAmount",
+        "receivedChange",
         "resolvedAmount",
         "returnedAmount",
         "transactionAmount",
@@ -343,10 +347,18 @@ class EventData:
     returned_amount: Optional[Amount] = _named("returnedAmount", default=None)
     resolved_amount: Optional[Amount] = _named("resolvedAmount", default=None)
     approved_amount: Optional[Amount] = _named("approvedAmount", default=None)
+    #: The amount of a proposed correction.
+    corrected_amount: Optional[Amount] = _named("correctedAmount", default=None)
+    #: The booked amount before a correction.
+    corrected_from: Optional[Amount] = _named("correctedFrom", default=None)
+    #: How a correction changes the received amount; negative for money that never arrived.
+    received_change: Optional[Amount] = _named("receivedChange", default=None)
     has_amount_mismatch: Optional[bool] = _named("hasAmountMismatch", default=None)
     receipt_url: Optional[str] = _named("receiptUrl", default=None)
     message: Optional[str] = _named("message", default=None)
     reason: Optional[str] = _named("reason", default=None)
+    #: The reference of a payment or of a correction.
+    reference: Optional[str] = _named("reference", default=None)
     user_id: Optional[str] = _named("userId", default=None)
     name: Optional[str] = _named("name", default=None)
     username: Optional[str] = _named("username", default=None)
@@ -358,9 +370,12 @@ class EventData:
     #: Withdrawals only.
     identity_number: Optional[str] = _named("identityNumber", default=None)
     expires_at: Optional[str] = _named("expiresAt", default=None)
-    #: The user who claimed, released or approved it.
+    #: The user who claimed, released, approved or corrected it.
     by: Optional[str] = _named("by", default=None)
+    #: The user who proposed the correction that another user approved.
+    proposed_by: Optional[str] = _named("proposedBy", default=None)
     until: Optional[str] = _named("until", default=None)
+    open_until: Optional[str] = _named("openUntil", default=None)
 
 
 @dataclass(frozen=True)
@@ -468,11 +483,12 @@ class Transfer:
     returned_amount: Amount = _named("returnedAmount")
     #: Deposits: the amount that the operator resolved.
     resolved_amount: Amount = _named("resolvedAmount")
-    #: Received money needs a decision.
+    #: Received money or a proposed correction needs a decision.
     needs_attention: bool = _named("needsAttention")
     #: The received amount that is not booked, returned or resolved.
     late_funds: Amount = _named("lateFunds")
     receipt_url: Optional[str] = _named("receiptUrl")
+    #: ``amount corrected`` after a correction.
     message: Optional[str] = _named("message")
     user_id: str = _named("userId")
     name: str = _named("name")
@@ -492,9 +508,11 @@ class Transfer:
     bank_file: Optional[str] = _named("bankFile")
     #: Withdrawals: the amount that a second user has approved.
     approved_amount: Optional[Amount] = _named("approvedAmount")
+    #: The corrected amount that waits for the approval of a second user.
+    proposed_amount: Optional[Amount] = _named("proposedAmount")
     created_at: str = _named("createdAt")
     updated_at: str = _named("updatedAt")
-    #: Deposits only.
+    #: Deposits only. It is later while a deposit holds a part of its amount.
     expires_at: Optional[str] = _named("expiresAt")
     #: The number of its last event, from 0; callbacks contain it, too.
     revision: int = _named("revision")
@@ -1077,6 +1095,80 @@ class Operations:
         )
         return self._send(request)
 
+    def receive_deposit(
+        self,
+        tracking_id: str,
+        *,
+        revision: int,
+        amount: str,
+        reference: str,
+        confirmed_amount: Optional[str] = None,
+        receipt_url: Optional[str] = None,
+    ) -> Transfer:
+        """Record a payment for a deposit that is paid manually. Payments add up. The deposit is completed
+        when their sum is the requested amount within your tolerance. Send the ``revision`` that you saw:
+        if the transfer has changed since, nothing is done. A repeated request gets the same response. The
+        WebApiKey needs the scope ``settlement``.
+
+        revision: The last revision that you saw: if the transfer has changed since, nothing is done.
+        amount: The received amount.
+        confirmed_amount: The same amount again, required if it is many times the requested amount.
+        reference: The bank’s reference of the payment. It is recorded once: a repeat with the same amount
+            changes nothing.
+        receipt_url: Address of the receipt.
+        """
+        request = ApiRequest(
+            "POST",
+            f"/v1/deposits/{quote(tracking_id, safe='')}/receive",
+            Transfer,
+            body={
+                "revision": revision,
+                "amount": amount,
+                "confirmedAmount": confirmed_amount,
+                "reference": reference,
+                "receiptUrl": receipt_url,
+            },
+            is_repeatable=False,
+        )
+        return self._send(request)
+
+    def correct_transfer(
+        self,
+        tracking_id: str,
+        *,
+        revision: int,
+        amount: str,
+        reason: str,
+        confirmed_amount: Optional[str] = None,
+        reference: Optional[str] = None,
+    ) -> Transfer:
+        """Correct the amount of a completed transfer. The status stays, and a callback with the new amount
+        follows. Above the threshold for approvals, a second user must approve the correction: until then
+        it is the ``proposedAmount``. Send the ``revision`` that you saw: if the transfer has changed
+        since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope
+        ``settlement``.
+
+        revision: The last revision that you saw: if the transfer has changed since, nothing is done.
+        amount: The amount that moved.
+        confirmed_amount: The same amount again, required if it differs much from the requested amount.
+        reason: Why; it is in the history.
+        reference: Your reference. It is corrected once: a repeat with the same amount changes nothing.
+        """
+        request = ApiRequest(
+            "POST",
+            f"/v1/transfers/{quote(tracking_id, safe='')}/correct",
+            Transfer,
+            body={
+                "revision": revision,
+                "amount": amount,
+                "confirmedAmount": confirmed_amount,
+                "reason": reason,
+                "reference": reference,
+            },
+            is_repeatable=False,
+        )
+        return self._send(request)
+
 
 class AsyncOperations:
     """The operations of the API as coroutines. Each raises a TransferdError."""
@@ -1602,5 +1694,79 @@ class AsyncOperations:
             f"/v1/withdrawals/{quote(tracking_id, safe='')}/cancel",
             Transfer,
             body={"revision": revision, "message": message},
+        )
+        return await self._send(request)
+
+    async def receive_deposit(
+        self,
+        tracking_id: str,
+        *,
+        revision: int,
+        amount: str,
+        reference: str,
+        confirmed_amount: Optional[str] = None,
+        receipt_url: Optional[str] = None,
+    ) -> Transfer:
+        """Record a payment for a deposit that is paid manually. Payments add up. The deposit is completed
+        when their sum is the requested amount within your tolerance. Send the ``revision`` that you saw:
+        if the transfer has changed since, nothing is done. A repeated request gets the same response. The
+        WebApiKey needs the scope ``settlement``.
+
+        revision: The last revision that you saw: if the transfer has changed since, nothing is done.
+        amount: The received amount.
+        confirmed_amount: The same amount again, required if it is many times the requested amount.
+        reference: The bank’s reference of the payment. It is recorded once: a repeat with the same amount
+            changes nothing.
+        receipt_url: Address of the receipt.
+        """
+        request = ApiRequest(
+            "POST",
+            f"/v1/deposits/{quote(tracking_id, safe='')}/receive",
+            Transfer,
+            body={
+                "revision": revision,
+                "amount": amount,
+                "confirmedAmount": confirmed_amount,
+                "reference": reference,
+                "receiptUrl": receipt_url,
+            },
+            is_repeatable=False,
+        )
+        return await self._send(request)
+
+    async def correct_transfer(
+        self,
+        tracking_id: str,
+        *,
+        revision: int,
+        amount: str,
+        reason: str,
+        confirmed_amount: Optional[str] = None,
+        reference: Optional[str] = None,
+    ) -> Transfer:
+        """Correct the amount of a completed transfer. The status stays, and a callback with the new amount
+        follows. Above the threshold for approvals, a second user must approve the correction: until then
+        it is the ``proposedAmount``. Send the ``revision`` that you saw: if the transfer has changed
+        since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope
+        ``settlement``.
+
+        revision: The last revision that you saw: if the transfer has changed since, nothing is done.
+        amount: The amount that moved.
+        confirmed_amount: The same amount again, required if it differs much from the requested amount.
+        reason: Why; it is in the history.
+        reference: Your reference. It is corrected once: a repeat with the same amount changes nothing.
+        """
+        request = ApiRequest(
+            "POST",
+            f"/v1/transfers/{quote(tracking_id, safe='')}/correct",
+            Transfer,
+            body={
+                "revision": revision,
+                "amount": amount,
+                "confirmedAmount": confirmed_amount,
+                "reason": reason,
+                "reference": reference,
+            },
+            is_repeatable=False,
         )
         return await self._send(request)

@@ -22,7 +22,7 @@ function columnsOf({ merchant, timeZone, firstDay, lastDay, currency }: Statemen
     return { name, type: 'number', of: (line) => String(of(line)) }
   }
   const amount = (name: string, of: (line: StatementLine) => bigint): Column<StatementLine> => {
-    return { name, type: 'number', of: (line) => signed(currency, of(line)) }
+    return { name, type: 'number', of: (line) => formatAmount(currency, of(line)) }
   }
   return [
     { name: 'day', type: 'day', of: ({ day }) => day },
@@ -40,6 +40,8 @@ function columnsOf({ merchant, timeZone, firstDay, lastDay, currency }: Statemen
     count('completedCount', ({ completedCount }) => completedCount),
     amount('booked', ({ completedMinor }) => completedMinor),
     amount('mismatch', ({ mismatchMinor }) => mismatchMinor),
+    count('correctedCount', ({ correctedCount }) => correctedCount),
+    amount('corrected', ({ correctedMinor }) => correctedMinor),
     amount('returned', ({ returnedMinor }) => returnedMinor),
     amount('resolved', ({ resolvedMinor }) => resolvedMinor),
     amount('held', ({ heldMinor }) => heldMinor),
@@ -47,6 +49,3 @@ function columnsOf({ merchant, timeZone, firstDay, lastDay, currency }: Statemen
     amount('open', ({ openMinor }) => openMinor),
   ]
 }
-
-const signed = (currency: Currency, minor: bigint): string =>
-  (minor < 0n ? '-' : '') + formatAmount(currency, minor < 0n ? -minor : minor)

@@ -5,15 +5,18 @@ import type { FoundTransfer, TransferResult } from '../../../commands/transfer/t
 import { needsApproval } from '../../../domain/transfer/payout.js'
 import type { Transfer } from '../../../domain/transfer/transfer.js'
 import { accepted } from '../../refusals.js'
-import { checkedAmount, checkReceipt, checkTexts } from '../../settlement-checks.js'
+import { checkedAmount, checkReceipt, checkReference, checkTexts } from '../../settlement-checks.js'
 import {
   ApproveAction,
+  ApproveCorrectionAction,
   CompleteAction,
+  CorrectAction,
   MessageAction,
   PlainAction,
   TransferParams as params,
   permissionOf,
   ReasonAction,
+  ReceiveAction,
   ReturnAction,
   type TransferAction,
   TransferDetail,
@@ -28,10 +31,10 @@ export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { transfers, currency } = app.services
   const url = <Action extends TransferAction>(action: Action) => `/transfers/:trackingId/${action}` as const
   const options = <Body extends TSchema>(action: TransferAction, body: Body) =>
-    app.viewers.allow(permissionOf[action], action === 'complete' ? { recent: 'large payments' } : {})(
-      { params, body },
-      TransferDetail,
-    )
+    app.viewers.allow(
+      permissionOf[action],
+      action === 'complete' || action === 'correct' ? { recent: 'large payments' } : {},
+    )({ params, body }, TransferDetail)
   const act = async (
     request: ActionRequest,
     action: (trackingId: string, found: Transfer) => Promise<TransferResult>,
@@ -78,6 +81,43 @@ export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
       requireRecentSignIn(request, transfer, completion.transactionAmountMinor)
       return transfers.act(trackingId, { type: 'Complete', ...completion }, userContext(request), acting)
     })
+  })
+  app.post(url('receive'), options('receive', ReceiveAction), async (request) => {
+    const { revision, confirmedAmountMinor, reference, receiptUrl } = request.body
+    checkTexts({ receiptUrl })
+    checkReference(reference)
+    await checkReceipt(app.services, receiptUrl)
+    const payment = {
+      receivedAmountMinor: amountOf('amountMinor', request.body.amountMinor)!,
+      confirmedAmountMinor: amountOf('confirmedAmountMinor', confirmedAmountMinor),
+      reference,
+      receiptUrl,
+    }
+    return act(request, (trackingId) =>
+      transfers.act(trackingId, { type: 'ReceivePart', ...payment }, userContext(request), { revision }),
+    )
+  })
+  app.post(url('correct'), options('correct', CorrectAction), (request) => {
+    const { revision, confirmedAmountMinor, reason, reference } = request.body
+    checkTexts({ reason })
+    checkReference(reference)
+    const correction = {
+      amountMinor: amountOf('amountMinor', request.body.amountMinor)!,
+      confirmedAmountMinor: amountOf('confirmedAmountMinor', confirmedAmountMinor),
+      reason,
+      reference,
+    }
+    return act(request, (trackingId, transfer) => {
+      requireRecentSignIn(request, transfer, correction.amountMinor)
+      return transfers.act(trackingId, { type: 'Correct', ...correction }, userContext(request), { revision })
+    })
+  })
+  app.post(url('approve-correction'), options('approve-correction', ApproveCorrectionAction), (request) => {
+    const { revision } = request.body
+    const amountMinor = amountOf('amountMinor', request.body.amountMinor)!
+    return act(request, (trackingId) =>
+      transfers.act(trackingId, { type: 'ApproveCorrection', amountMinor }, userContext(request), { revision }),
+    )
   })
   for (const [action, type] of [
     ['cancel', 'Cancel'],

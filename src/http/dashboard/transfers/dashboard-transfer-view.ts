@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { FoundTransfer } from '../../../commands/transfer/transfer-requests.js'
+import { isManual } from '../../../domain/payment-method.js'
 import { type Actor, isPossible, possibleActions } from '../../../domain/transfer/allowed-actions.js'
 import { expectedMinor } from '../../../domain/transfer/completion.js'
 import { activeClaim, needsApproval, validApproval } from '../../../domain/transfer/payout.js'
@@ -84,7 +85,7 @@ function isApprovalMissing(transfer: Transfer, { approvalAboveMinor }: Actor): b
 /** Returns a complete transfer with the actions that the viewer can take. */
 export async function detailOf(request: FastifyRequest, found: FoundTransfer): Promise<TransferDetail> {
   const { transfer, revision } = found
-  const { receiptUrl, message } = transfer
+  const { receiptUrl, message, proposedCorrection: proposed } = transfer
   const payoutsStopped = await arePayoutsStopped(transfer, request.server.services)
   const actor = { ...actorOf(request, transfer), payoutsStopped }
   const funds = transfer.kind === 'deposit' ? transfer.funds : noFunds
@@ -101,6 +102,16 @@ export async function detailOf(request: FastifyRequest, found: FoundTransfer): P
     resolvedMinor: Number(funds.resolvedMinor),
     unsettledMinor: Number(unsettledMinor(transfer)),
     expectedMinor: Number(expectedMinor(transfer) ?? 0n),
+    payments: funds.payments.map(({ amountMinor, reference, receiptUrl, at }) => {
+      return { amountMinor: Number(amountMinor), reference, receiptUrl, at }
+    }),
+    corrections: transfer.corrections.map(({ fromMinor }) => ({ fromMinor: Number(fromMinor) })),
+    proposedCorrection: proposed && {
+      ...personOf(request, proposed.by),
+      at: proposed.at,
+      amountMinor: Number(proposed.amountMinor),
+      reason: proposed.reason,
+    },
     approval: {
       needed: !isTerminal(transfer.status) && needsApproval(transfer, transfer.amountMinor, actor.approvalAboveMinor),
       by: approval && {
@@ -130,10 +141,12 @@ function userActor({ viewer }: FastifyRequest): string {
 }
 
 /** Returns the viewer in the form that the domain's rules require. */
-export function actorOf(request: FastifyRequest, { merchantId }: Transfer): Actor {
-  const { directory, clock } = request.server.services
+export function actorOf(request: FastifyRequest, { merchantId, paymentMethod }: Transfer): Actor {
+  const { directory, clock, transfers } = request.server.services
+  const { paymentMethods, correctionDays } = transfers.rules
   const approvalAboveMinor = directory.byId(merchantId)?.settings.approvalAboveMinor ?? null
-  return { by: userActor(request), approvalAboveMinor, at: clock() }
+  const rules = { approvalAboveMinor, isManual: isManual(paymentMethods, paymentMethod), correctionDays }
+  return { by: userActor(request), ...rules, at: clock() }
 }
 
 /** The id is empty for actors that are not users. */

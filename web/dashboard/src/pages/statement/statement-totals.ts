@@ -8,6 +8,7 @@ export const columns = [
   { name: 'received', minor: 'receivedMinor' },
   { name: 'completed', minor: 'completedMinor', count: 'completedCount' },
   { name: 'mismatch', minor: 'mismatchMinor' },
+  { name: 'corrected', minor: 'correctedMinor', count: 'correctedCount' },
   { name: 'returned', minor: 'returnedMinor' },
   { name: 'resolved', minor: 'resolvedMinor' },
   { name: 'held', minor: 'heldMinor' },
@@ -15,7 +16,7 @@ export const columns = [
 ] as const
 
 type Minor = (typeof columns)[number]['minor']
-type Count = 'requestedCount' | 'completedCount' | 'openCount'
+type Count = 'requestedCount' | 'completedCount' | 'correctedCount' | 'openCount'
 
 /** The amounts are decimal digits as the server sends them, or sums of those. */
 export interface Line extends Readonly<Record<Minor, string | bigint>>, Readonly<Record<Count, number>> {
@@ -39,6 +40,8 @@ export function totalsOf(rows: readonly StatementRow[]): Line[] {
       completedCount: count('completedCount'),
       completedMinor: minor('completedMinor'),
       mismatchMinor: minor('mismatchMinor'),
+      correctedCount: count('correctedCount'),
+      correctedMinor: minor('correctedMinor'),
       returnedMinor: minor('returnedMinor'),
       resolvedMinor: minor('resolvedMinor'),
       heldMinor: last.heldMinor,

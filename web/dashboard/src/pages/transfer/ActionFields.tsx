@@ -1,11 +1,14 @@
 import { useState } from 'react'
 import type { TransferDetail } from '../../../../../src/http/dashboard/api'
+import { useActorName } from '../../app/actor-names'
 import { useText } from '../../app/texts'
 import { AmountField } from '../../components/AmountField'
 import { Button } from '../../components/Button'
 import { TextField } from '../../components/TextField'
+import { useAmounts } from '../../components/use-amounts'
 import { ReceiptFields } from './ReceiptFields'
 import type { DialogAction } from './transfer-actions'
+import { missingMinor } from './transfer-amounts'
 
 interface ActionFieldsProps {
   readonly action: DialogAction
@@ -42,6 +45,9 @@ export function ActionFields({ action, seen, wasRefused, onAmount }: ActionField
           autoFocus
         />
       )}
+      {action === 'receive' && <ReceiveFields seen={seen} wasRefused={wasRefused} />}
+      {action === 'correct' && <CorrectFields seen={seen} wasRefused={wasRefused} />}
+      {action === 'approve-correction' && <Proposal seen={seen} />}
       {action === 'return' && (
         <>
           <AmountField
@@ -55,6 +61,80 @@ export function ActionFields({ action, seen, wasRefused, onAmount }: ActionField
         </>
       )}
     </>
+  )
+}
+
+type SeenProps = Pick<ActionFieldsProps, 'seen' | 'wasRefused'>
+
+function ReceiveFields({ seen, wasRefused }: SeenProps) {
+  const text = useText()
+  return (
+    <>
+      <AmountField
+        name="amountMinor"
+        label={text('transfer.receivedAmount')}
+        defaultMinor={missingMinor(seen)}
+        required
+        autoFocus
+      />
+      {wasRefused && <ConfirmedAmount />}
+      <TextField
+        name="reference"
+        label={text('transfer.paymentReference')}
+        description={text('transfer.paymentReferenceHelp')}
+        required
+      />
+      <ReceiptFields />
+    </>
+  )
+}
+
+function CorrectFields({ seen, wasRefused }: SeenProps) {
+  const text = useText()
+  return (
+    <>
+      <AmountField
+        name="amountMinor"
+        label={text('transfer.correctAmount')}
+        defaultMinor={seen.transactionAmountMinor}
+        required
+        autoFocus
+      />
+      {wasRefused && <ConfirmedAmount />}
+      <TextField
+        name="reason"
+        label={text('fields.reason')}
+        description={text('common.reasonHelp')}
+        multiline
+        required
+      />
+      <TextField name="reference" label={text('transfer.ownReference')} />
+    </>
+  )
+}
+
+/** Asks for the amount again, in case the server has rejected it as unlikely. */
+function ConfirmedAmount() {
+  const text = useText()
+  return (
+    <AmountField
+      name="confirmedAmountMinor"
+      label={text('transfer.amountAgain')}
+      description={text('transfer.amountAgainHelp')}
+    />
+  )
+}
+
+export function Proposal({ seen: { proposedCorrection: proposed, transactionAmountMinor } }: Pick<SeenProps, 'seen'>) {
+  const text = useText()
+  const actorName = useActorName()
+  const { format } = useAmounts()
+  if (!proposed) return null
+  const amounts = { amount: format(proposed.amountMinor), booked: format(transactionAmountMinor) }
+  return (
+    <p className="notice">
+      <bdi>{text('transfer.proposal', { name: actorName(proposed.name), ...amounts, reason: proposed.reason })}</bdi>
+    </p>
   )
 }
 

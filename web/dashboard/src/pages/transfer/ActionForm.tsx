@@ -51,7 +51,7 @@ export function ActionForm({ action, detail, onDone, onFailed, onClose }: Action
   )
   if (hasChanged && !isPossible) return changes
   const variant = variantOf(action, seen.kind)
-  const amount = format(action === 'complete' ? (amountMinor ?? seen.expectedMinor) : seen.amountMinor)
+  const amount = format(shownMinor(action, seen, amountMinor))
   return (
     <Form
       onSubmit={submission.start}
@@ -74,17 +74,24 @@ export function ActionForm({ action, detail, onDone, onFailed, onClose }: Action
   )
 }
 
+function shownMinor(action: DialogAction, seen: TransferDetail, typedMinor: number | undefined): number {
+  if (action === 'complete') return typedMinor ?? seen.expectedMinor
+  return action === 'approve-correction' ? (seen.proposedCorrection?.amountMinor ?? 0) : seen.amountMinor
+}
+
 /** Returns the question that the form asks. It names the amount, so that no one confirms a different transfer. */
 export function useActionTitle(): (action: DialogAction, transfer: TransferDetail) => string {
   const text = useText()
   const { format } = useAmounts()
   return (action, transfer) => {
-    const { kind, name, amountMinor, referenceId, receivedMinor } = transfer
+    const { kind, name, referenceId, receivedMinor } = transfer
     if (action === 'complete') {
       const amount = format(transfer.expectedMinor)
       if (kind === 'withdrawal') return text('transfer.ask.paid', { amount })
       return text(receivedMinor > 0 ? 'transfer.ask.book' : 'transfer.ask.arrived', { amount })
     }
-    return text(`transfer.ask.${action}`, { amount: format(amountMinor), name, reference: referenceId })
+    const amount = format(shownMinor(action, transfer, undefined))
+    const booked = format(transfer.transactionAmountMinor)
+    return text(`transfer.ask.${action}`, { amount, booked, name, reference: referenceId })
   }
 }

@@ -1,4 +1,16 @@
-import { Check, Hand, HandCoins, type LucideIcon, RotateCcw, Scale, Undo2, UserCheck, X } from 'lucide-react'
+import {
+  Check,
+  Hand,
+  HandCoins,
+  Landmark,
+  type LucideIcon,
+  PencilLine,
+  RotateCcw,
+  Scale,
+  Undo2,
+  UserCheck,
+  X,
+} from 'lucide-react'
 import { useState } from 'react'
 import type { TransferAction, TransferDetail } from '../../../../../src/http/dashboard/api'
 import { useAction } from '../../api/use-action'
@@ -8,6 +20,7 @@ import { Problem } from '../../components/Problem'
 import { notify } from '../../components/Toasts'
 import { ActionDialog } from './ActionDialog'
 import { act, type DialogAction, type DirectAction, isDirect } from './transfer-actions'
+import { missingMinor } from './transfer-amounts'
 import { useRefreshTransfer } from './use-transfer'
 
 const icons: { readonly [action in TransferAction]: LucideIcon } = {
@@ -15,6 +28,9 @@ const icons: { readonly [action in TransferAction]: LucideIcon } = {
   release: Undo2,
   approve: UserCheck,
   complete: Check,
+  receive: Landmark,
+  correct: PencilLine,
+  'approve-correction': UserCheck,
   'manual-control': Hand,
   cancel: X,
   return: Undo2,
@@ -22,12 +38,17 @@ const icons: { readonly [action in TransferAction]: LucideIcon } = {
   reopen: RotateCcw,
 }
 
-/** The order of the buttons. The first possible one of the first three is the next step. */
+/** The order of the buttons. */
 const order = [
-  ...(['complete', 'approve', 'claim', 'release', 'return'] as const),
-  ...(['resolve', 'reopen', 'manual-control', 'cancel'] as const),
+  ...(['complete', 'approve', 'approve-correction', 'claim', 'receive', 'release', 'return'] as const),
+  ...(['resolve', 'reopen', 'correct', 'manual-control', 'cancel'] as const),
 ]
-const steps: readonly TransferAction[] = ['complete', 'approve', 'claim']
+
+/** The first possible one is the next step. */
+function stepsOf(detail: TransferDetail): readonly TransferAction[] {
+  const usual = ['complete', 'approve', 'approve-correction', 'claim'] as const
+  return missingMinor(detail) === undefined ? usual : ['receive', ...usual]
+}
 
 /** Offers the actions that the server currently allows this user. */
 export function TransferActions({ detail }: { readonly detail: TransferDetail }) {
@@ -52,7 +73,7 @@ export function TransferActions({ detail }: { readonly detail: TransferDetail })
     else setOpened(action)
   }
   const offered = order.filter((action) => detail.actions.includes(action))
-  const next = offered.find((action) => steps.includes(action))
+  const next = stepsOf(detail).find((action) => offered.includes(action))
   // An open dialog and a failed action stay visible, even if the transfer no longer allows any action.
   if (offered.length === 0 && !detail.payoutsStopped && !opened && !direct.error) return null
   return (
@@ -85,7 +106,8 @@ export function TransferActions({ detail }: { readonly detail: TransferDetail })
           onDone={(result) => {
             refresh(result)
             setOpened(undefined)
-            notify(text(`transfer.done.${opened}`, { reference: referenceId }))
+            const isProposed = opened === 'correct' && result.proposedCorrection !== null
+            notify(text(`transfer.done.${isProposed ? 'correct.proposed' : opened}`, { reference: referenceId }))
           }}
           onFailed={() => refresh()}
           onClose={() => setOpened(undefined)}

@@ -8,6 +8,7 @@ import {
   HandCoins,
   Landmark,
   type LucideIcon,
+  PencilLine,
   RotateCcw,
   Undo2,
   UserCheck,
@@ -73,6 +74,9 @@ const icons: { readonly [type: string]: LucideIcon } = {
   TransferCancelled: X,
   TransferFailed: X,
   LateFundsReceived: Landmark,
+  FundsReceived: Landmark,
+  CorrectionProposed: PencilLine,
+  TransferCorrected: PencilLine,
   FundsReturned: Undo2,
   AttentionResolved: Check,
   TransferReopened: RotateCcw,
@@ -88,6 +92,9 @@ const tones: { readonly [type: string]: string } = {
   TransferSentToManualControl: 'person',
   WithdrawalApproved: 'second',
   LateFundsReceived: 'accent',
+  FundsReceived: 'accent',
+  CorrectionProposed: 'second',
+  TransferCorrected: 'person',
 }
 
 function Entry({ entry: { item, tookMs, callbacks } }: { readonly entry: StoryEntry }) {

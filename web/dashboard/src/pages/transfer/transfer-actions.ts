@@ -1,9 +1,12 @@
 import type {
+  ApproveCorrectionAction,
   CompleteAction,
+  CorrectAction,
   Kind,
   MessageAction,
   PlainAction,
   ReasonAction,
+  ReceiveAction,
   ReturnAction,
   StoredReceipt,
   TransferAction,
@@ -22,7 +25,7 @@ export function isDirect(action: TransferAction): action is DirectAction {
 
 /** Returns whether the action asks a question and needs no text, so that Enter can answer it. */
 export function isQuestion(action: DialogAction): boolean {
-  return action === 'complete' || action === 'approve'
+  return action === 'complete' || action === 'approve' || action === 'approve-correction'
 }
 
 type ByKind = 'complete' | 'cancel'
@@ -33,7 +36,15 @@ export function variantOf(action: DialogAction, kind: Kind): ActionVariant {
   return action === 'complete' || action === 'cancel' ? `${action}.${kind}` : action
 }
 
-type Body = PlainAction | CompleteAction | MessageAction | ReasonAction | ReturnAction
+type Body =
+  | PlainAction
+  | CompleteAction
+  | MessageAction
+  | ReasonAction
+  | ReceiveAction
+  | CorrectAction
+  | ApproveCorrectionAction
+  | ReturnAction
 
 /** Carries out an action on the transfer that the user saw. The server rejects it if the transfer has changed since. */
 export async function act(
@@ -45,7 +56,8 @@ export async function act(
   return api.send<TransferDetail>('POST', `/transfers/${encodeURIComponent(seen.trackingId)}/${action}`, body)
 }
 
-async function bodyOf(action: TransferAction, { revision }: TransferDetail, data: FormData): Promise<Body> {
+async function bodyOf(action: TransferAction, seen: TransferDetail, data: FormData): Promise<Body> {
+  const { revision } = seen
   switch (action) {
     case 'claim':
     case 'release':
@@ -53,6 +65,17 @@ async function bodyOf(action: TransferAction, { revision }: TransferDetail, data
       return { revision }
     case 'complete':
       return completionOf(data, revision)
+    case 'receive': {
+      const receiptUrl = await uploadReceipt(data)
+      const reference = fieldText(data, 'reference')
+      return { revision, ...amountsOf(data), reference, ...(receiptUrl !== undefined && { receiptUrl }) }
+    }
+    case 'correct': {
+      const reference = fieldText(data, 'reference')
+      return { revision, ...amountsOf(data), reason: fieldText(data, 'reason'), ...(reference !== '' && { reference }) }
+    }
+    case 'approve-correction':
+      return { revision, amountMinor: seen.proposedCorrection?.amountMinor ?? 0 }
     case 'cancel':
     case 'manual-control':
       return { revision, message: fieldText(data, 'message') }
@@ -64,6 +87,12 @@ async function bodyOf(action: TransferAction, { revision }: TransferDetail, data
     case 'reopen':
       return { revision, reason: fieldText(data, 'reason') }
   }
+}
+
+function amountsOf(data: FormData) {
+  const confirmedAmountMinor = fieldMinor(data, 'confirmedAmountMinor')
+  const amountMinor = fieldMinor(data, 'amountMinor') ?? 0
+  return { amountMinor, ...(confirmedAmountMinor !== undefined && { confirmedAmountMinor }) }
 }
 
 async function completionOf(data: FormData, revision: number): Promise<CompleteAction> {

@@ -59,6 +59,7 @@ export type StepName =
   | 'received'
   | 'manualControl'
   | 'completed'
+  | 'corrected'
   | 'cancelled'
   | 'failed'
   | 'reopened'
@@ -79,6 +80,8 @@ const stepNames: { readonly [type: string]: StepName } = {
   WithdrawalClaimed: 'claimed',
   WithdrawalApproved: 'approved',
   LateFundsReceived: 'received',
+  FundsReceived: 'received',
+  TransferCorrected: 'corrected',
   TransferSentToManualControl: 'manualControl',
   TransferCompleted: 'completed',
   TransferCancelled: 'cancelled',

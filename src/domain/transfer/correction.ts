@@ -1,0 +1,77 @@
+import { addMs, dayMs } from '../../kernel/time.js'
+import { accept, type Decision, type Refused, refuse } from '../decider.js'
+import type { DataOf } from '../event.js'
+import { guardRefusal, isMismatch, isUnlikely } from './completion.js'
+import { availableMinor, commonFields, type Funds, type Transfer } from './transfer.js'
+import type { ApproveCorrection, Correct } from './transfer-commands.js'
+import type { TransferEvent } from './transfer-events.js'
+
+// A completion whose amount was wrong. The history keeps both amounts, and the status stays.
+
+/** Merchants recognize a corrected amount by this message of the callback. */
+const correctedMessage = 'amount corrected'
+
+export function correct(command: Correct, state: Transfer): Decision<TransferEvent> {
+  const { amountMinor, reason, reference, by, guardFactor, approvalAboveMinor: threshold, at } = command
+  if (state.status !== 'Completed') return refuse('conflict', 'not-completed', { status: state.status })
+  const { transactionAmountMinor: booked, proposedCorrection: proposed, corrections } = state
+  // Without this, a repeat would undo a later correction.
+  const earlier = corrections.find((each) => reference !== null && each.reference === reference)
+  if (earlier?.amountMinor === amountMinor) return accept()
+  if (earlier)
+    return refuse('conflict', 'correction-recorded', { reference: reference!, corrected: earlier.amountMinor })
+  if (amountMinor === booked) return accept()
+  const refusal =
+    lateRefusal(command, state) ??
+    guardRefusal(command, amountMinor, state, isUnlikely(amountMinor, state, guardFactor))
+  if (refusal) return refusal
+  const correction = { by, reason, reference }
+  const isLarge = threshold !== null && (booked > threshold || amountMinor > threshold)
+  if (!isLarge) return accept(corrected(command, { ...correction, proposedBy: null }, state))
+  if (proposed?.amountMinor === amountMinor && proposed.by === by && proposed.reference === reference) return accept()
+  const data = { ...commonFields(state, at), ...correction, correctedAmountMinor: amountMinor }
+  return accept({ type: 'CorrectionProposed', data })
+}
+
+export function approveCorrection(command: ApproveCorrection, state: Transfer): Decision<TransferEvent> {
+  const { amountMinor, by } = command
+  const { proposedCorrection: proposed, corrections, transactionAmountMinor: booked } = state
+  if (!proposed) {
+    const isRepeat = corrections.length > 0 && booked === amountMinor
+    return isRepeat ? accept() : refuse('conflict', 'no-correction-proposed')
+  }
+  if (proposed.amountMinor !== amountMinor)
+    return refuse('conflict', 'proposal-differs', { proposed: proposed.amountMinor, amount: amountMinor })
+  if (proposed.by === by) return refuse('conflict', 'correction-four-eyes')
+  const { reason, reference, by: proposedBy } = proposed
+  return lateRefusal(command, state) ?? accept(corrected(command, { by, reason, reference, proposedBy }, state))
+}
+
+function lateRefusal(
+  { correctionDays: days, at }: Pick<Correct, 'correctionDays' | 'at'>,
+  { completedAt }: Transfer,
+): Refused | undefined {
+  const until = addMs(completedAt!, days * dayMs)
+  return at < until ? undefined : refuse('conflict', 'correction-too-late', { days, until })
+}
+
+function corrected(
+  { amountMinor, toleranceMinor, at }: Pick<Correct, 'amountMinor' | 'toleranceMinor' | 'at'>,
+  who: Pick<DataOf<TransferEvent, 'TransferCorrected'>, 'by' | 'proposedBy' | 'reason' | 'reference'>,
+  state: Transfer,
+) {
+  const money = {
+    transactionAmountMinor: amountMinor,
+    correctedFromMinor: state.transactionAmountMinor,
+    receivedChangeMinor: state.kind === 'deposit' ? receivedChange(state.funds, amountMinor) : 0n,
+    hasAmountMismatch: isMismatch(amountMinor, state, toleranceMinor),
+  }
+  const data = { ...commonFields(state, at), ...who, ...money, message: correctedMessage }
+  return { type: 'TransferCorrected', data } as const
+}
+
+/** Only the completion stated a part of the received money. It is stated anew: what the recorded money lacks for the new amount. */
+function receivedChange(funds: Funds, amountMinor: bigint): bigint {
+  const missingMinor = amountMinor - (availableMinor(funds) - funds.statedMinor)
+  return (missingMinor > 0n ? missingMinor : 0n) - funds.statedMinor
+}
