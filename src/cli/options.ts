@@ -1,7 +1,6 @@
 import { InvalidArgumentError, type Option } from 'commander'
-import { receiptUrlProblem } from '../commands/transfer/transfer-requests.js'
+import { maxReferenceLength, receiptUrlProblem } from '../commands/transfer/transfer-requests.js'
 import { violate } from '../domain/decider.js'
-import { maxReferenceLength } from '../domain/fields.js'
 import { parseAmount } from '../domain/money.js'
 import { normalEmail } from '../domain/password-rules.js'
 import { refusalText } from '../domain/refusal-texts.js'

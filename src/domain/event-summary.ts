@@ -13,7 +13,7 @@ const mainFields = [
   'resolvedAmountMinor',
   'approvedAmountMinor',
   'correctedAmountMinor',
-  'correctedFromMinor',
+  'previousAmountMinor',
   'reference',
   'proposedBy',
   'attempt',

@@ -10,8 +10,6 @@ export const SignedMinor = Type.Unsafe<bigint>(Type.String({ pattern: '^(0|-?[1-
 export const Id = Type.String({ minLength: 1, maxLength: 64 })
 /** The largest number of characters in a referenceId. */
 export const maxReferenceIdLength = 128
-/** The largest number of characters in the reference of a payment or a correction. */
-export const maxReferenceLength = 128
 /** A merchant's id of a transfer: any printable text. The schema counts UTF-16 units, of which a character has at most two. */
 export const ReferenceId = Type.String({ minLength: 1, maxLength: 2 * maxReferenceIdLength })
 export const Text = Type.String({ maxLength: 2048 })

@@ -57,6 +57,7 @@ t.test('no change that concerns money or access lacks a recent sign-in', async (
     declared.filter(({ recent }) => recent === wanted).map(({ method, url }) => `${method} ${url.slice(14)}`)
   t.strictSame(named('large payments').sort(), [
     'POST /transfers/:trackingId/complete',
+    'POST /transfers/:trackingId/correct',
     'POST /withdrawals/bank-file',
     'POST /withdrawals/complete',
   ])

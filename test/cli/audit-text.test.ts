@@ -70,12 +70,12 @@ const deposit: readonly Samples[] = [
   [wallet, 'WalletDebitRefused', 'WalletAccountDebited'],
   [payment, 'WalletCollectionEnded'],
   [transfer, 'TransferSentToManualControl', 'TransferCancelled', 'LateFundsReceived', 'FundsReturned'],
-  [transfer, 'AttentionResolved', 'TransferReopened'],
+  [transfer, 'FundsReceived', 'AttentionResolved', 'TransferReopened'],
   [merchant, 'MerchantSettingsChanged', 'ApprovalThresholdProposed', 'ApiKeyRotated', 'ApiKeyRevoked'],
   [merchant, 'SecretKeyRotated', 'WebhookSecretRotated', 'MerchantLogoChanged', 'MerchantSuspended'],
   [merchant, 'MerchantResumed', 'CallbackEndpointDisabled', 'CallbackEndpointEnabled'],
   [endpoint, 'CallbackEndpointFailing', 'CallbackRetryRequested', 'CallbackEndpointRecovered'],
-  [transfer, 'TransferCompleted'],
+  [transfer, 'TransferCompleted', 'CorrectionProposed', 'TransferCorrected'],
   [callback, 'CallbackRecorded', 'CallbackAttemptFailed', 'CallbackParked', 'CallbackRequeued', 'CallbackDelivered'],
 ]
 const withdrawal: readonly Samples[] = [

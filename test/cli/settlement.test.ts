@@ -262,5 +262,5 @@ t.test('corrects a completed transfer, above the threshold with a second user', 
   t.match(done, { changed: true, transactionAmount: 91, proposedAmount: null })
   await cliJson(directory, 'merchants', 'set', service.sandbox!.merchantId, '--no-approval-above')
   const story = await runCli(directory, ['audit', 'story', trackingId])
-  t.match(story.stdout, /Amount corrected: 91.00.*“a fee”/s)
+  t.match(story.stdout, /Corrected: 91.00.*“a fee”/s)
 })

@@ -25,14 +25,14 @@ const approve = (amountMinor: bigint, changes: Partial<ApproveCorrection> = {}):
 })
 
 interface Changes {
-  readonly receivedChangeMinor?: bigint
+  readonly receivedAmountChangeMinor?: bigint
   readonly [field: string]: unknown
 }
-function corrected(kind: Kind, correctedFromMinor: bigint, transactionAmountMinor: bigint, changes: Changes = {}) {
+function corrected(kind: Kind, previousAmountMinor: bigint, transactionAmountMinor: bigint, changes: Changes = {}) {
   const data = {
     ...common(kind),
-    ...{ by: ada, reason: 'mistyped', reference: null, proposedBy: null, correctedFromMinor, transactionAmountMinor },
-    receivedChangeMinor: kind === 'deposit' ? transactionAmountMinor - correctedFromMinor : 0n,
+    ...{ by: ada, reason: 'mistyped', reference: null, proposedBy: null, previousAmountMinor, transactionAmountMinor },
+    receivedAmountChangeMinor: kind === 'deposit' ? transactionAmountMinor - previousAmountMinor : 0n,
     hasAmountMismatch: transactionAmountMinor !== 100_00n,
     message: 'amount corrected',
     ...changes,
@@ -196,17 +196,17 @@ t.test('a new proposal replaces the earlier one, and an approver can reject it',
 t.test('money that was recorded before the completion is kept, and the rest needs a decision', async (t) => {
   const held = [created.deposit, ...eventsTo('deposit').ManualControl, late(100_00n)]
   const all = [...held, completed('deposit', { transactionAmountMinor: 100_00n, receivedAmountMinor: 0n })]
-  const less = corrected('deposit', 100_00n, 40_00n, { receivedChangeMinor: 0n })
+  const less = corrected('deposit', 100_00n, 40_00n, { receivedAmountChangeMinor: 0n })
   given(...all)
     .when(correct(40_00n))
     .then([less])
   t.match(moneyOf([...all, less]), { receivedMinor: 100_00n, unsettled: 60_00n, attention: true })
-  const again = corrected('deposit', 40_00n, 100_00n, { receivedChangeMinor: 0n })
+  const again = corrected('deposit', 40_00n, 100_00n, { receivedAmountChangeMinor: 0n })
   given(...all, less)
     .when(correct(100_00n))
     .then([again])
   t.match(moneyOf([...all, less, again]), { receivedMinor: 100_00n, unsettled: 0n, attention: false })
-  const more = corrected('deposit', 100_00n, 130_00n, { receivedChangeMinor: 30_00n })
+  const more = corrected('deposit', 100_00n, 130_00n, { receivedAmountChangeMinor: 30_00n })
   given(...all)
     .when(correct(130_00n))
     .then([more])
@@ -220,7 +220,7 @@ t.test('a correction never books money that was returned or resolved', async (t)
     completed('deposit', { transactionAmountMinor: 40_00n, receivedAmountMinor: 0n, reason: 'a part' }),
     { type: 'FundsReturned', data: { ...common('deposit'), ...back } } as const,
   ]
-  const event = corrected('deposit', 40_00n, 100_00n, { receivedChangeMinor: 60_00n })
+  const event = corrected('deposit', 40_00n, 100_00n, { receivedAmountChangeMinor: 60_00n })
   given(...history)
     .when(correct(100_00n))
     .then([event])

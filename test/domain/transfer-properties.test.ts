@@ -183,7 +183,7 @@ t.test('received = booked + held + returned + resolved after any sequence', asyn
               if (type !== 'TransferCorrected') continue
               done.corrected++
               if (data.proposedBy !== null) done.approved++
-              if (data.receivedChangeMinor < 0n) done.reduced++
+              if (data.receivedAmountChangeMinor < 0n) done.reduced++
             }
           },
           (state, command) => {

@@ -183,8 +183,8 @@ t.test('corrects a completed transfer once, keeps its status, and the history sh
     t.match(history.json().items[2], {
       type: 'TransferCorrected',
       data: {
-        ...{ correctedFrom: 195, transactionAmount: 95, reason: 'The amount was mistyped.', reference: 'CASE-1' },
-        ...{ by: `merchant:${shop.id}`, proposedBy: null, receivedChange: kind === 'hosted' ? -100 : 0 },
+        ...{ previousAmount: 195, transactionAmount: 95, reason: 'The amount was mistyped.', reference: 'CASE-1' },
+        ...{ by: `merchant:${shop.id}`, proposedBy: null, receivedAmountChange: kind === 'hosted' ? -100 : 0 },
       },
     })
     now = addMs(now, 30 * dayMs)

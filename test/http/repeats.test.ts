@@ -7,7 +7,7 @@ import { createSecretBox } from '../../src/security/secret-box.js'
 import { WalletUnavailableError } from '../../src/wallet/wallet.js'
 import { long } from '../support/long.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
-import { createBody, paths, walletPaths } from '../support/merchant-requests.js'
+import { createBody, manualDeposits, paths, paymentMethods, walletPaths } from '../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 
 /** Twice the allowed number of events, so that even one event per two requests is detected, or far more in the long form. */
@@ -34,7 +34,10 @@ wallet.before = (call) => {
   walletCalls.set(call, (walletCalls.get(call) ?? 0) + 1)
   if (call === unavailableCall) throw new WalletUnavailableError('unavailable')
 }
-const service = await startTestService({ wallet })
+const service = await startTestService({
+  wallet,
+  configuration: { paymentMethods: [...paymentMethods, manualDeposits] },
+})
 t.teardown(() => destroyTestService(service))
 const { app, store, callbacks } = service
 let worlds = 0
@@ -58,8 +61,8 @@ async function world(sandbox: boolean) {
       headers: { webapikey: key, ...(body !== undefined && { 'content-type': 'application/json' }) },
       ...(body !== undefined && { payload: body }),
     })
-  const create = async (kind: 'native' | 'hosted') => {
-    const response = (await send(paths[kind], createBody(kind, merchant.secretKey))).json()
+  const create = async (kind: 'native' | 'hosted', fields = {}) => {
+    const response = (await send(paths[kind], createBody(kind, merchant.secretKey, fields))).json()
     return { trackingId: String((response.result ?? response).trackingId), url: String(response.url) }
   }
   const logIn = async (trackingId: string) => {
@@ -128,14 +131,18 @@ async function settled(
 ) {
   const body = createBody('withdrawal', w.merchant.secretKey)
   const trackingId = String((await w.send(paths.withdrawal, body)).json().result.trackingId)
+  await giveSettlementKey(w)
+  const url = (action: string) => `/v1/withdrawals/${trackingId}/${action}`
+  if (repeated.claimed) await w.send(url('claim'), json({ revision: 0 }))
+  return { url: url(repeated.action), body: json(repeated.body), answers: /"statusDescription"/ }
+}
+
+async function giveSettlementKey(w: World): Promise<void> {
   const key = { name: 'settles', scopes: ['settlement'], validUntil: null } as const
   const created = await service.merchants.createApiKey(w.merchant.id, key, context)
   if (!created.accepted) throw new Error('the key was rejected')
   await service.directory.catchUp()
   w.use(created.webApiKey)
-  const url = (action: string) => `/v1/withdrawals/${trackingId}/${action}`
-  if (repeated.claimed) await w.send(url('claim'), json({ revision: 0 }))
-  return { url: url(repeated.action), body: json(repeated.body), answers: /"statusDescription"/ }
 }
 
 const json = JSON.stringify
@@ -255,6 +262,23 @@ const cases: { readonly [route: string]: { readonly [what: string]: (w: World) =
       }
       await betweenRepeats()
       return { url: '/v1/callbacks/endpoint/enable', answers: /"state":"healthy"/, betweenRepeats }
+    },
+  },
+  '/v1/deposits/:trackingId/receive': {
+    'the same payment': async (w) => {
+      const trackingId = await w.create('native', { paymentMethod: 7 }).then((created) => created.trackingId)
+      await giveSettlementKey(w)
+      const body = json({ revision: 0, amount: 60, reference: 'FT-1' })
+      return { url: `/v1/deposits/${trackingId}/receive`, body, answers: /"receivedAmount":60/ }
+    },
+  },
+  '/v1/transfers/:trackingId/correct': {
+    'the same correction': async (w) => {
+      const trackingId = await native(w)
+      await service.transfers.act(trackingId, { type: 'Complete' }, context)
+      await giveSettlementKey(w)
+      const body = json({ revision: 1, amount: 99, reason: 'mistyped' })
+      return { url: `/v1/transfers/${trackingId}/correct`, body, answers: /"transactionAmount":99/ }
     },
   },
   '/v1/withdrawals/:trackingId/claim': {

@@ -17,7 +17,7 @@ const notPersonal = new Set([
     'receivedAmountMinor',
     'returnedAmountMinor',
   ],
-  ...['correctedAmountMinor', 'correctedFromMinor', 'receivedChangeMinor', 'openUntil'],
+  ...['correctedAmountMinor', 'previousAmountMinor', 'receivedAmountChangeMinor', 'openUntil'],
   ...['resolvedAmountMinor', 'approvedAmountMinor', 'collectedAmountMinor', 'amountTexts'],
   // The URL of a receipt contains no personal data, and an erasure deletes the file.
   'receiptUrl',

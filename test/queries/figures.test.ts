@@ -86,7 +86,7 @@ function expectedLine(events: readonly Dated[], day: string, kind: 'deposit' | '
   const created = that.filter(({ type }) => type === 'DepositCreated' || type === 'WithdrawalCreated')
   const booked = that.flatMap(({ type, data }) => (type === 'TransferCompleted' ? [data] : []))
   const corrected = that.flatMap(({ type, data }) =>
-    type === 'TransferCorrected' ? [data.transactionAmountMinor - data.correctedFromMinor] : [],
+    type === 'TransferCorrected' ? [data.transactionAmountMinor - data.previousAmountMinor] : [],
   )
   const sum = (amounts: readonly bigint[]) => amounts.reduce((total, each) => total + each, 0n)
   const fundsOf = (some: readonly Transfer[]) => some.flatMap((each) => (each.kind === 'deposit' ? [each.funds] : []))

@@ -179,7 +179,7 @@ function totalDocuments(events: readonly Recorded<TransferEvent>[]): Document[] 
     let { amountMinor } = data
     if (type === 'FundsReturned') amountMinor = data.returnedAmountMinor
     if (type === 'LateFundsReceived' || type === 'FundsReceived') amountMinor = data.receivedAmountMinor
-    if (type === 'TransferCorrected') amountMinor = data.transactionAmountMinor - data.correctedFromMinor
+    if (type === 'TransferCorrected') amountMinor = data.transactionAmountMinor - data.previousAmountMinor
     if (type === 'AttentionResolved') amountMinor = data.resolvedAmountMinor
     const names = [...(status ? [status] : []), ...(type in additionalStatus ? [additionalStatus[type]!] : [])]
     return names.map((name) => ({ ...one, name, amountMinor }))
@@ -205,7 +205,7 @@ function totalDocuments(events: readonly Recorded<TransferEvent>[]): Document[] 
         return 'transactionAmountMinor' in data ? data.transactionAmountMinor : 0n
       }),
       receivedMinor: sum(({ event: { type, data } }) => {
-        if (type === 'TransferCorrected') return data.receivedChangeMinor
+        if (type === 'TransferCorrected') return data.receivedAmountChangeMinor
         return 'receivedAmountMinor' in data ? data.receivedAmountMinor : 0n
       }),
       position: Number(group.at(-1)!.recorded.position.commit),

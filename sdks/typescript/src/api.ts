@@ -4,7 +4,7 @@
 export type Amount = string
 
 /** The JSON fields that are amounts. */
-export const amountFields: ReadonlySet<string> = new Set(['Amount','TransactionAmount','amount','approvedAmount','confirmedAmount','correctedAmount','correctedFrom','lateFunds','maxAmount','minAmount','proposedAmount','receivedAmount','receivedChange','resolvedAmount','returnedAmount','transactionAmount'])
+export const amountFields: ReadonlySet<string> = new Set(['Amount','TransactionAmount','amount','approvedAmount','confirmedAmount','correctedAmount','lateFunds','maxAmount','minAmount','previousAmount','proposedAmount','receivedAmount','receivedAmountChange','resolvedAmount','returnedAmount','transactionAmount'])
 
 /** The known values. Later versions of the service can send others. */
 export const ErrorCode = {
@@ -355,9 +355,9 @@ export interface EventData {
   /** The amount of a proposed correction. */
   readonly correctedAmount?: Amount | undefined
   /** The booked amount before a correction. */
-  readonly correctedFrom?: Amount | undefined
+  readonly previousAmount?: Amount | undefined
   /** How a correction changes the received amount; negative for money that never arrived. */
-  readonly receivedChange?: Amount | undefined
+  readonly receivedAmountChange?: Amount | undefined
   readonly hasAmountMismatch?: boolean | undefined
   readonly receiptUrl?: string | null | undefined
   readonly message?: string | null | undefined
@@ -764,11 +764,11 @@ export abstract class Operations {
 
   /** Record a payment for a deposit that is paid manually. Payments add up. The deposit is completed when their sum is the requested amount within your tolerance. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   async receiveDeposit(trackingId: string, body: ReceiveDepositRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/deposits/${segment(trackingId)}/receive`, body, isRepeatable: false, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
+    return this.send({ method: 'POST', path: `/v1/deposits/${segment(trackingId)}/receive`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
   }
 
   /** Correct the amount of a completed transfer. The status stays, and a callback with the new amount follows. Above the threshold for approvals, a second user must approve the correction: until then it is the `proposedAmount`. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   async correctTransfer(trackingId: string, body: CorrectTransferRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/transfers/${segment(trackingId)}/correct`, body, isRepeatable: false, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
+    return this.send({ method: 'POST', path: `/v1/transfers/${segment(trackingId)}/correct`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
   }
 }

@@ -1,6 +1,5 @@
 import type { BankFileProblem } from '../../domain/bank-file.js'
 import { type Refused, violate } from '../../domain/decider.js'
-import { maxReferenceLength } from '../../domain/fields.js'
 import { type Currency, isPayable } from '../../domain/money.js'
 import type { Violation } from '../../domain/rules.js'
 import type { Debtor } from '../../domain/sepa-debtor.js'
@@ -135,6 +134,9 @@ export function receiptUrlProblem(text: string): Violation | undefined {
   const isWebAddress = isVisible(text) && URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
   return isWebAddress ? undefined : violate('url-not-http')
 }
+
+/** The largest number of characters in the reference of a payment or a correction. */
+export const maxReferenceLength = 128
 
 /** Returns the rule that the reference of a payment or a correction violates. */
 export function referenceProblem(text: string): Violation | undefined {

@@ -62,8 +62,8 @@ function corrected(
 ) {
   const money = {
     transactionAmountMinor: amountMinor,
-    correctedFromMinor: state.transactionAmountMinor,
-    receivedChangeMinor: state.kind === 'deposit' ? receivedChange(state.funds, amountMinor) : 0n,
+    previousAmountMinor: state.transactionAmountMinor,
+    receivedAmountChangeMinor: state.kind === 'deposit' ? receivedAmountChange(state.funds, amountMinor) : 0n,
     hasAmountMismatch: isMismatch(amountMinor, state, toleranceMinor),
   }
   const data = { ...commonFields(state, at), ...who, ...money, message: correctedMessage }
@@ -71,7 +71,7 @@ function corrected(
 }
 
 /** Only the completion stated a part of the received money. It is stated anew: what the recorded money lacks for the new amount. */
-function receivedChange(funds: Funds, amountMinor: bigint): bigint {
+function receivedAmountChange(funds: Funds, amountMinor: bigint): bigint {
   const missingMinor = amountMinor - (availableMinor(funds) - funds.statedMinor)
   return (missingMinor > 0n ? missingMinor : 0n) - funds.statedMinor
 }

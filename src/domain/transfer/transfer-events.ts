@@ -132,9 +132,9 @@ export const transferEvents = {
     /** The booked amount from now on. */
     transactionAmountMinor: PositiveMinor,
     /** The booked amount until now. */
-    correctedFromMinor: PositiveMinor,
+    previousAmountMinor: PositiveMinor,
     /** The change of a deposit's received amount: the part of it that only the completion stated is stated anew. */
-    receivedChangeMinor: SignedMinor,
+    receivedAmountChangeMinor: SignedMinor,
     hasAmountMismatch: Type.Boolean(),
     message: Text,
   }),

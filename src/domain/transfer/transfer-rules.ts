@@ -9,7 +9,7 @@ export const transferRules = {
   'withdrawal-required': 'This is possible only for a withdrawal.',
   'status-final': 'The transfer is {status}, which is a final status.',
   'booking-final':
-    'The transfer was completed with {booked}. It cannot be completed with {amount} as well. If {booked} is wrong, correct it.',
+    'The transfer was completed with {booked}. It cannot be completed with {amount} as well. If this is the right amount, correct it.',
   'amount-needed': 'None of the received money is left. Specify the amount to complete the transfer.',
   'reason-needed': '{left} of the received money is left. Give a reason to complete with a different amount.',
   'confirmation-needed':

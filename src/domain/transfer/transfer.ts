@@ -198,12 +198,12 @@ function booked(
 }
 
 function corrected(before: Transfer, data: DataOf<TransferEvent, 'TransferCorrected'>): Transfer {
-  const { transactionAmountMinor, correctedFromMinor: fromMinor, receivedChangeMinor, reference } = data
+  const { transactionAmountMinor, previousAmountMinor: fromMinor, receivedAmountChangeMinor, reference } = data
   const corrections = [...before.corrections, { amountMinor: transactionAmountMinor, fromMinor, reference }]
   const { hasAmountMismatch, message, at: updatedAt } = data
   const money = { transactionAmountMinor, hasAmountMismatch, message, updatedAt, corrections, proposedCorrection: null }
   if (before.kind === 'withdrawal') return { ...before, ...money }
-  return { ...before, ...money, funds: withStated(before.funds, receivedChangeMinor) }
+  return { ...before, ...money, funds: withStated(before.funds, receivedAmountChangeMinor) }
 }
 
 /** Money was received or returned. The booking of a completion is unchanged. */
@@ -425,9 +425,9 @@ const countedBy: { readonly [type in TransferEvent['type']]: readonly Counted[] 
 /** Returns the figures that an event adds to, or `undefined` if it is not an event of a transfer. */
 export function figuresOf({ type, data }: TransferEvent): readonly Figure[] | undefined {
   if (type === 'TransferCorrected') {
-    const changeMinor = data.transactionAmountMinor - data.correctedFromMinor
+    const changeMinor = data.transactionAmountMinor - data.previousAmountMinor
     const amounts = { amountMinor: changeMinor, transactionAmountMinor: changeMinor }
-    return countedBy[type].map((counted) => ({ counted, ...amounts, receivedMinor: data.receivedChangeMinor }))
+    return countedBy[type].map((counted) => ({ counted, ...amounts, receivedMinor: data.receivedAmountChangeMinor }))
   }
   const transactionAmountMinor = 'transactionAmountMinor' in data ? data.transactionAmountMinor : 0n
   const receivedMinor = 'receivedAmountMinor' in data ? data.receivedAmountMinor : 0n

@@ -1,5 +1,5 @@
 import type { Static, TSchema } from '@sinclair/typebox'
-import { maxReferenceLength } from '../../domain/fields.js'
+import { maxReferenceLength } from '../../commands/transfer/transfer-requests.js'
 import { endpointWarnings } from '../../domain/merchant/merchant-settings.js'
 import type { RuleName } from '../../domain/rules.js'
 import { payoutTabs } from '../../domain/transfer/payout-queue.js'

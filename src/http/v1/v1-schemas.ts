@@ -1,5 +1,6 @@
 import type { Static } from '@sinclair/typebox'
-import { maxReferenceIdLength, maxReferenceLength } from '../../domain/fields.js'
+import { maxReferenceLength } from '../../commands/transfer/transfer-requests.js'
+import { maxReferenceIdLength } from '../../domain/fields.js'
 import type { Payee, Requested } from '../../domain/transfer/requested-fields.js'
 import { statusCodes } from '../../domain/transfer/status.js'
 import type { TransferEvent, TransferKind } from '../../domain/transfer/transfer-events.js'
@@ -192,8 +193,8 @@ const eventData = {
   resolvedAmount: Type.Number(),
   approvedAmount: Type.Number(),
   correctedAmount: Type.Number({ description: 'The amount of a proposed correction.' }),
-  correctedFrom: Type.Number({ description: 'The booked amount before a correction.' }),
-  receivedChange: Type.Number({
+  previousAmount: Type.Number({ description: 'The booked amount before a correction.' }),
+  receivedAmountChange: Type.Number({
     description: 'How a correction changes the received amount; negative for money that never arrived.',
   }),
   hasAmountMismatch: Type.Boolean(),

@@ -12,11 +12,10 @@ import type { MerchantSettings } from '../../../src/domain/merchant/merchant-eve
 import type { Currency } from '../../../src/domain/money.js'
 import { isMerchantRole, type Role, roles } from '../../../src/domain/user/permissions.js'
 import type { HttpServices } from '../../../src/http/services.js'
-import type { Wallet } from '../../../src/wallet/wallet.js'
 import { quickTiming } from '../../callbacks/world.js'
 import { type CreateKind, createBody, paths, post } from '../../support/merchant-requests.js'
 import { startPathProxy } from '../../support/path-proxy.js'
-import { destroyTestService, startTestService } from '../../support/test-service.js'
+import { destroyTestService, startTestService, type TestServiceOptions } from '../../support/test-service.js'
 import { reservePort } from '../payment-page-service.js'
 import { openContext } from '../watched-page.js'
 import { DashboardClient, password } from './dashboard-client.js'
@@ -25,6 +24,11 @@ export const wide = { width: 1280, height: 900 }
 const timeoutMs = 60_000
 export const narrow = { width: 360, height: 740 }
 export const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
+
+interface Options extends Pick<TestServiceOptions, 'wallet' | 'configuration'> {
+  readonly path?: string
+  readonly outbox?: HttpServices['outbox']
+}
 
 /**
  * Starts a service with projections and callbacks, a shop, and one user for each role. Users with a merchant role belong
@@ -37,7 +41,7 @@ export async function startDashboard(
   settings: Partial<MerchantSettings> = {},
   now = Date.now(),
   currency: Currency = { code: 'TRY', decimals: 2 },
-  { path, wallet, outbox }: { path?: string; wallet?: Wallet; outbox?: HttpServices['outbox'] } = {},
+  { path, wallet, outbox, configuration = {} }: Options = {},
 ) {
   const { port, release } = await reservePort()
   const proxy = path === undefined ? undefined : await startPathProxy(t, path)
@@ -49,7 +53,7 @@ export async function startDashboard(
   const service = await startTestService({
     projections: true,
     clock,
-    configuration: { publicUrl: baseUrl },
+    configuration: { publicUrl: baseUrl, ...configuration },
     overrides: { currency, ...(outbox && { outbox }) },
     ...(wallet && { wallet }),
   })

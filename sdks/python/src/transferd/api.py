@@ -49,13 +49,13 @@ AMOUNT_FIELDS = frozenset(
         "approvedAmount",
         "confirmedAmount",
         "correctedAmount",
-        "correctedFrom",
         "lateFunds",
         "maxAmount",
         "minAmount",
+        "previousAmount",
         "proposedAmount",
         "receivedAmount",
-        "receivedChange",
+        "receivedAmountChange",
         "resolvedAmount",
         "returnedAmount",
         "transactionAmount",
@@ -350,9 +350,9 @@ class EventData:
     #: The amount of a proposed correction.
     corrected_amount: Optional[Amount] = _named("correctedAmount", default=None)
     #: The booked amount before a correction.
-    corrected_from: Optional[Amount] = _named("correctedFrom", default=None)
+    previous_amount: Optional[Amount] = _named("previousAmount", default=None)
     #: How a correction changes the received amount; negative for money that never arrived.
-    received_change: Optional[Amount] = _named("receivedChange", default=None)
+    received_amount_change: Optional[Amount] = _named("receivedAmountChange", default=None)
     has_amount_mismatch: Optional[bool] = _named("hasAmountMismatch", default=None)
     receipt_url: Optional[str] = _named("receiptUrl", default=None)
     message: Optional[str] = _named("message", default=None)
@@ -1128,7 +1128,6 @@ class Operations:
                 "reference": reference,
                 "receiptUrl": receipt_url,
             },
-            is_repeatable=False,
         )
         return self._send(request)
 
@@ -1165,7 +1164,6 @@ class Operations:
                 "reason": reason,
                 "reference": reference,
             },
-            is_repeatable=False,
         )
         return self._send(request)
 
@@ -1730,7 +1728,6 @@ class AsyncOperations:
                 "reference": reference,
                 "receiptUrl": receipt_url,
             },
-            is_repeatable=False,
         )
         return await self._send(request)
 
@@ -1767,6 +1764,5 @@ class AsyncOperations:
                 "reason": reason,
                 "reference": reference,
             },
-            is_repeatable=False,
         )
         return await self._send(request)

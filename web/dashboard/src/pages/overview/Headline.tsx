@@ -40,8 +40,8 @@ function Change({ kind, compared, range }: Omit<HeadlineProps, 'totals'>) {
   const [now, earlier] = [moved(compared.now), moved(compared.earlier)]
   const until = intl.formatTime(compared.until, { timeStyle: 'short' })
   const than = text(`overview.than.${beforeName(range, new Date())}`, { until })
-  // A share needs no more digits than a number has.
-  const change = earlier === 0n ? null : Number(now - earlier) / Number(earlier)
+  // A share needs no more digits than a number has. Corrections can make the amount negative, which has no share.
+  const change = earlier <= 0n ? null : Number(now - earlier) / Number(earlier)
   if (change === null) {
     return <p className="OverviewPage-change">{now === 0n ? '' : text('overview.nothingBefore')}</p>
   }

@@ -10,7 +10,7 @@ import { Empty } from '../../components/Empty'
 import { Loaded } from '../../components/Loaded'
 import { Page } from '../../components/Page'
 import { notify } from '../../components/Toasts'
-import { BankFileDialog } from './BankFileDialog'
+import { BankFileDialogLater } from './BankFileDialogLater'
 import { BulkBar } from './BulkBar'
 import { BulkDialog } from './BulkDialog'
 import { CurrentWithdrawal } from './CurrentWithdrawal'
@@ -149,7 +149,7 @@ function Payouts({ merchantId, tab }: PayoutsProps) {
         />
       )}
       {opened === 'file' && (
-        <BankFileDialog
+        <BankFileDialogLater
           transfers={chosen.filter(({ claim }) => claim?.mine)}
           onSaved={(saved) => {
             // The file is one event of each withdrawal, so the user knows the revision after it.

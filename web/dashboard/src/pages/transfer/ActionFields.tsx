@@ -1,11 +1,9 @@
 import { useState } from 'react'
 import type { TransferDetail } from '../../../../../src/http/dashboard/api'
-import { useActorName } from '../../app/actor-names'
 import { useText } from '../../app/texts'
 import { AmountField } from '../../components/AmountField'
 import { Button } from '../../components/Button'
 import { TextField } from '../../components/TextField'
-import { useAmounts } from '../../components/use-amounts'
 import { ReceiptFields } from './ReceiptFields'
 import type { DialogAction } from './transfer-actions'
 import { missingMinor } from './transfer-amounts'
@@ -13,18 +11,66 @@ import { missingMinor } from './transfer-amounts'
 interface ActionFieldsProps {
   readonly action: DialogAction
   readonly seen: TransferDetail
-  /** The server has rejected an earlier attempt. */
-  readonly wasRefused: boolean
+  /** The server has rejected the amount until it is entered twice. */
+  readonly mustConfirm: boolean
   /** Receives the amount of a completion while the user types it. */
   readonly onAmount: (minor: number | undefined) => void
 }
 
 /** The fields of an action. The first one that the user has to fill has the focus. */
-export function ActionFields({ action, seen, wasRefused, onAmount }: ActionFieldsProps) {
+export function ActionFields({ action, seen, mustConfirm, onAmount }: ActionFieldsProps) {
   const text = useText()
   return (
     <>
-      {action === 'complete' && <CompleteFields seen={seen} wasRefused={wasRefused} onAmount={onAmount} />}
+      {action === 'complete' && <CompleteFields seen={seen} mustConfirm={mustConfirm} onAmount={onAmount} />}
+      {action === 'receive' && (
+        <>
+          <AmountField
+            name="amountMinor"
+            label={text('transfer.receivedAmount')}
+            defaultMinor={missingMinor(seen) || null}
+            required
+            autoFocus
+          />
+          {mustConfirm && <ConfirmedAmount required />}
+          <TextField
+            name="reference"
+            label={text('transfer.bankReference')}
+            description={text('transfer.bankReferenceHelp')}
+            required
+          />
+          <ReceiptFields />
+        </>
+      )}
+      {action === 'correct' && (
+        <>
+          <AmountField
+            name="amountMinor"
+            label={text(seen.kind === 'deposit' ? 'transfer.bookedAmount' : 'transfer.paidAmount')}
+            defaultMinor={seen.transactionAmountMinor}
+            required
+            autoFocus
+          />
+          {mustConfirm && <ConfirmedAmount required />}
+          <TextField
+            name="reason"
+            label={text('fields.reason')}
+            description={text('common.reasonHelp')}
+            multiline
+            required
+          />
+          <TextField
+            name="reference"
+            label={text('transfer.correctionReference')}
+            description={text('transfer.correctionReferenceHelp')}
+          />
+        </>
+      )}
+      {action === 'approve-correction' && (
+        <p className="Story-quote">
+          <bdi>{seen.proposedCorrection?.reason}</bdi>
+        </p>
+      )}
       {(action === 'cancel' || action === 'manual-control') && (
         <TextField
           name="message"
@@ -45,9 +91,6 @@ export function ActionFields({ action, seen, wasRefused, onAmount }: ActionField
           autoFocus
         />
       )}
-      {action === 'receive' && <ReceiveFields seen={seen} wasRefused={wasRefused} />}
-      {action === 'correct' && <CorrectFields seen={seen} wasRefused={wasRefused} />}
-      {action === 'approve-correction' && <Proposal seen={seen} />}
       {action === 'return' && (
         <>
           <AmountField
@@ -64,81 +107,7 @@ export function ActionFields({ action, seen, wasRefused, onAmount }: ActionField
   )
 }
 
-type SeenProps = Pick<ActionFieldsProps, 'seen' | 'wasRefused'>
-
-function ReceiveFields({ seen, wasRefused }: SeenProps) {
-  const text = useText()
-  return (
-    <>
-      <AmountField
-        name="amountMinor"
-        label={text('transfer.receivedAmount')}
-        defaultMinor={missingMinor(seen)}
-        required
-        autoFocus
-      />
-      {wasRefused && <ConfirmedAmount />}
-      <TextField
-        name="reference"
-        label={text('transfer.paymentReference')}
-        description={text('transfer.paymentReferenceHelp')}
-        required
-      />
-      <ReceiptFields />
-    </>
-  )
-}
-
-function CorrectFields({ seen, wasRefused }: SeenProps) {
-  const text = useText()
-  return (
-    <>
-      <AmountField
-        name="amountMinor"
-        label={text('transfer.correctAmount')}
-        defaultMinor={seen.transactionAmountMinor}
-        required
-        autoFocus
-      />
-      {wasRefused && <ConfirmedAmount />}
-      <TextField
-        name="reason"
-        label={text('fields.reason')}
-        description={text('common.reasonHelp')}
-        multiline
-        required
-      />
-      <TextField name="reference" label={text('transfer.ownReference')} />
-    </>
-  )
-}
-
-/** Asks for the amount again, in case the server has rejected it as unlikely. */
-function ConfirmedAmount() {
-  const text = useText()
-  return (
-    <AmountField
-      name="confirmedAmountMinor"
-      label={text('transfer.amountAgain')}
-      description={text('transfer.amountAgainHelp')}
-    />
-  )
-}
-
-export function Proposal({ seen: { proposedCorrection: proposed, transactionAmountMinor } }: Pick<SeenProps, 'seen'>) {
-  const text = useText()
-  const actorName = useActorName()
-  const { format } = useAmounts()
-  if (!proposed) return null
-  const amounts = { amount: format(proposed.amountMinor), booked: format(transactionAmountMinor) }
-  return (
-    <p className="notice">
-      <bdi>{text('transfer.proposal', { name: actorName(proposed.name), ...amounts, reason: proposed.reason })}</bdi>
-    </p>
-  )
-}
-
-function CompleteFields({ seen, wasRefused, onAmount }: Omit<ActionFieldsProps, 'action'>) {
+function CompleteFields({ seen, mustConfirm, onAmount }: Omit<ActionFieldsProps, 'action'>) {
   const text = useText()
   const expected = seen.expectedMinor
   const [isOther, setOther] = useState(false)
@@ -162,14 +131,7 @@ function CompleteFields({ seen, wasRefused, onAmount }: Omit<ActionFieldsProps, 
             required
             autoFocus
           />
-          {(differs || wasRefused) && (
-            <AmountField
-              name="confirmedAmountMinor"
-              label={text('transfer.amountAgain')}
-              description={text('transfer.amountAgainHelp')}
-              required={differs}
-            />
-          )}
+          {(differs || mustConfirm) && <ConfirmedAmount required={differs} />}
           {seen.receivedMinor > 0 && differs && (
             <TextField
               name="reason"
@@ -201,5 +163,17 @@ function CompleteFields({ seen, wasRefused, onAmount }: Omit<ActionFieldsProps, 
         )}
       </div>
     </>
+  )
+}
+
+function ConfirmedAmount({ required }: { readonly required: boolean }) {
+  const text = useText()
+  return (
+    <AmountField
+      name="confirmedAmountMinor"
+      label={text('transfer.amountAgain')}
+      description={text('transfer.amountAgainHelp')}
+      required={required}
+    />
   )
 }

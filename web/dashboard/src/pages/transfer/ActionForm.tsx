@@ -1,6 +1,8 @@
 import { useState } from 'react'
 import type { TransferDetail } from '../../../../../src/http/dashboard/api'
+import { ApiError } from '../../api/api-error'
 import { useAction } from '../../api/use-action'
+import { useActorName } from '../../app/actor-names'
 import { useMerchantName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import { Form } from '../../components/Form'
@@ -51,7 +53,10 @@ export function ActionForm({ action, detail, onDone, onFailed, onClose }: Action
   )
   if (hasChanged && !isPossible) return changes
   const variant = variantOf(action, seen.kind)
-  const amount = format(shownMinor(action, seen, amountMinor))
+  const { proposedCorrection, merchantId, status } = seen
+  const asked = action === 'approve-correction' ? proposedCorrection?.amountMinor : undefined
+  const amount = format(action === 'complete' ? (amountMinor ?? seen.expectedMinor) : (asked ?? seen.amountMinor))
+  const rule = submission.error instanceof ApiError ? submission.error.rule : undefined
   return (
     <Form
       onSubmit={submission.start}
@@ -67,31 +72,41 @@ export function ActionForm({ action, detail, onDone, onFailed, onClose }: Action
       {changes}
       <ActionSummary transfer={seen} />
       <p className="ActionForm-explain">
-        {text(`transfer.explain.${variant}`, { merchant: merchantName(seen.merchantId) })}
+        {text(`transfer.explain.${variant}`, {
+          merchant: merchantName(merchantId),
+          status,
+          rejects: proposedCorrection ? 'yes' : 'no',
+        })}
       </p>
-      <ActionFields action={action} seen={seen} wasRefused={submission.error !== null} onAmount={setAmountMinor} />
+      <ActionFields
+        action={action}
+        seen={seen}
+        mustConfirm={rule === 'confirmation-needed' || rule === 'confirmation-differs'}
+        onAmount={setAmountMinor}
+      />
     </Form>
   )
-}
-
-function shownMinor(action: DialogAction, seen: TransferDetail, typedMinor: number | undefined): number {
-  if (action === 'complete') return typedMinor ?? seen.expectedMinor
-  return action === 'approve-correction' ? (seen.proposedCorrection?.amountMinor ?? 0) : seen.amountMinor
 }
 
 /** Returns the question that the form asks. It names the amount, so that no one confirms a different transfer. */
 export function useActionTitle(): (action: DialogAction, transfer: TransferDetail) => string {
   const text = useText()
+  const actorName = useActorName()
   const { format } = useAmounts()
   return (action, transfer) => {
-    const { kind, name, referenceId, receivedMinor } = transfer
+    const { kind, name, amountMinor, referenceId, receivedMinor, transactionAmountMinor, proposedCorrection } = transfer
     if (action === 'complete') {
       const amount = format(transfer.expectedMinor)
       if (kind === 'withdrawal') return text('transfer.ask.paid', { amount })
       return text(receivedMinor > 0 ? 'transfer.ask.book' : 'transfer.ask.arrived', { amount })
     }
-    const amount = format(shownMinor(action, transfer, undefined))
-    const booked = format(transfer.transactionAmountMinor)
-    return text(`transfer.ask.${action}`, { amount, booked, name, reference: referenceId })
+    return text(`transfer.ask.${action}`, {
+      amount: format(amountMinor),
+      name,
+      reference: referenceId,
+      booked: format(transactionAmountMinor),
+      proposed: format(proposedCorrection?.amountMinor ?? 0),
+      proposer: actorName(proposedCorrection?.name ?? ''),
+    })
   }
 }

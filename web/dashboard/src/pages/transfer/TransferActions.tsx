@@ -4,7 +4,7 @@ import {
   HandCoins,
   Landmark,
   type LucideIcon,
-  PencilLine,
+  Pencil,
   RotateCcw,
   Scale,
   Undo2,
@@ -20,7 +20,6 @@ import { Problem } from '../../components/Problem'
 import { notify } from '../../components/Toasts'
 import { ActionDialog } from './ActionDialog'
 import { act, type DialogAction, type DirectAction, isDirect } from './transfer-actions'
-import { missingMinor } from './transfer-amounts'
 import { useRefreshTransfer } from './use-transfer'
 
 const icons: { readonly [action in TransferAction]: LucideIcon } = {
@@ -29,7 +28,7 @@ const icons: { readonly [action in TransferAction]: LucideIcon } = {
   approve: UserCheck,
   complete: Check,
   receive: Landmark,
-  correct: PencilLine,
+  correct: Pencil,
   'approve-correction': UserCheck,
   'manual-control': Hand,
   cancel: X,
@@ -38,17 +37,13 @@ const icons: { readonly [action in TransferAction]: LucideIcon } = {
   reopen: RotateCcw,
 }
 
-/** The order of the buttons. */
+/** The order of the buttons. The first possible one of the steps is the next step. */
 const order = [
-  ...(['complete', 'approve', 'approve-correction', 'claim', 'receive', 'release', 'return'] as const),
-  ...(['resolve', 'reopen', 'correct', 'manual-control', 'cancel'] as const),
+  ...(['complete', 'receive', 'approve-correction', 'approve', 'claim', 'release', 'return'] as const),
+  ...(['resolve', 'reopen', 'manual-control', 'correct', 'cancel'] as const),
 ]
-
-/** The first possible one is the next step. */
-function stepsOf(detail: TransferDetail): readonly TransferAction[] {
-  const usual = ['complete', 'approve', 'approve-correction', 'claim'] as const
-  return missingMinor(detail) === undefined ? usual : ['receive', ...usual]
-}
+const steps: readonly TransferAction[] = ['complete', 'approve-correction', 'approve', 'claim']
+const looks: { readonly [action in TransferAction]?: 'quiet' | 'bad' } = { correct: 'quiet', cancel: 'bad' }
 
 /** Offers the actions that the server currently allows this user. */
 export function TransferActions({ detail }: { readonly detail: TransferDetail }) {
@@ -73,7 +68,7 @@ export function TransferActions({ detail }: { readonly detail: TransferDetail })
     else setOpened(action)
   }
   const offered = order.filter((action) => detail.actions.includes(action))
-  const next = stepsOf(detail).find((action) => offered.includes(action))
+  const next = offered.find((action) => steps.includes(action))
   // An open dialog and a failed action stay visible, even if the transfer no longer allows any action.
   if (offered.length === 0 && !detail.payoutsStopped && !opened && !direct.error) return null
   return (
@@ -85,7 +80,7 @@ export function TransferActions({ detail }: { readonly detail: TransferDetail })
             return (
               <Button
                 key={action}
-                look={action === next ? 'primary' : action === 'cancel' ? 'bad' : 'plain'}
+                look={action === next ? 'primary' : (looks[action] ?? 'plain')}
                 pending={direct.pending}
                 onPress={() => start(action)}
               >
@@ -106,8 +101,7 @@ export function TransferActions({ detail }: { readonly detail: TransferDetail })
           onDone={(result) => {
             refresh(result)
             setOpened(undefined)
-            const isProposed = opened === 'correct' && result.proposedCorrection !== null
-            notify(text(`transfer.done.${isProposed ? 'correct.proposed' : opened}`, { reference: referenceId }))
+            notify(text(`transfer.done.${opened}`, { reference: referenceId }))
           }}
           onFailed={() => refresh()}
           onClose={() => setOpened(undefined)}

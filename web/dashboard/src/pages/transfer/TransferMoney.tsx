@@ -1,54 +1,52 @@
 import type { ReactNode } from 'react'
 import { useIntl } from 'react-intl'
 import type { TransferDetail } from '../../../../../src/http/dashboard/api'
+import { useActorName } from '../../app/actor-names'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { Card } from '../../components/Card'
 import { ReceiptLink } from '../../components/ReceiptLink'
-import { exactTime } from '../../components/Time'
-import { Proposal } from './ActionFields'
-import { differenceMinor, missingMinor } from './transfer-amounts'
+import { exactTime, Time } from '../../components/Time'
+import { useAmounts } from '../../components/use-amounts'
+import { awaitsRest, differenceMinor, missingMinor } from './transfer-amounts'
 
 interface Line {
-  readonly key?: string
-  readonly label: ReactNode
+  readonly label: string
   readonly minor: number
-  /** `differs`: a person has to know. `total`: the amount that moved. `part`: a part of the amount above. */
+  /** `differs`: a person has to know. `total`: the amount that moved. `part`: explains the amount above. */
   readonly mark?: 'differs' | 'total' | 'part'
+  /** Shown after the label. */
+  readonly more?: ReactNode
 }
 
 /** Shows the requested amount, the amounts that moved, and the amount that is not settled. */
 export function TransferMoney({ detail }: { detail: TransferDetail }) {
   const text = useText()
-  const isDeposit = detail.kind === 'deposit'
-  const missing = missingMinor(detail)
-  const difference = missing === undefined ? differenceMinor(detail) : 0
   const intl = useIntl()
+  const isDeposit = detail.kind === 'deposit'
+  const isWaiting = awaitsRest(detail)
+  const difference = isWaiting ? 0 : differenceMinor(detail)
+  const parts = detail.payments.map(({ amountMinor: minor, reference, receiptUrl, at }): Line => {
+    const more = (
+      <>
+        <Time at={at} exact /> {receiptUrl !== null && <ReceiptLink url={receiptUrl} />}
+      </>
+    )
+    return { label: reference, minor, mark: 'part', more }
+  })
   const lines: (Line | false)[] = [
     { label: text('transfer.requested'), minor: detail.amountMinor },
     isDeposit && { label: text('transfer.received'), minor: detail.receivedMinor },
-    ...detail.payments.map(({ amountMinor, reference, receiptUrl, at }): Line => {
-      const label = (
-        <>
-          <bdi>{text('transfer.payment', { reference, at: exactTime(intl, at) })}</bdi>{' '}
-          {receiptUrl !== null && <ReceiptLink url={receiptUrl} />}
-        </>
-      )
-      return { key: reference, label, minor: amountMinor, mark: 'part' }
-    }),
-    missing !== undefined && {
-      label: text('transfer.missing', { until: exactTime(intl, detail.expiresAt ?? '') }),
-      minor: missing,
-      mark: 'differs',
-    },
-    ...detail.corrections.map(({ fromMinor }, index): Line => {
-      return { key: `correction ${index}`, label: text('transfer.beforeCorrection'), minor: fromMinor, mark: 'part' }
-    }),
+    ...parts,
+    isWaiting && { label: text('transfer.missing'), minor: missingMinor(detail), mark: 'total' },
     detail.status === 'Completed' && {
       label: text(isDeposit ? 'transfer.booked' : 'transfer.paid'),
       minor: detail.transactionAmountMinor,
       mark: 'total',
     },
+    ...detail.corrections.toReversed().map(({ fromMinor: minor }): Line => {
+      return { label: text('transfer.beforeCorrection'), minor, mark: 'part' }
+    }),
     difference !== 0 && {
       label: text(difference > 0 ? 'transfer.more' : 'transfer.less'),
       minor: Math.abs(difference),
@@ -57,7 +55,7 @@ export function TransferMoney({ detail }: { detail: TransferDetail }) {
     isDeposit && detail.receivedMinor > 0 && { label: text('transfer.returned'), minor: detail.returnedMinor },
     detail.resolvedMinor > 0 && { label: text('transfer.resolved'), minor: detail.resolvedMinor },
     detail.unsettledMinor > 0 &&
-      missing === undefined && {
+      !isWaiting && {
         label: text('transfer.unsettled'),
         minor: detail.unsettledMinor,
         mark: 'differs',
@@ -69,22 +67,49 @@ export function TransferMoney({ detail }: { detail: TransferDetail }) {
       <dl className="TransferMoney">
         {lines
           .filter((line) => line !== false)
-          .map(({ label, key = String(label), minor, mark }) => (
-            <div key={key} data-mark={mark}>
-              <dt>{label}</dt>
+          .map(({ label, minor, mark, more }, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: labels repeat, and lines have no state
+            <div key={index} data-mark={mark}>
+              <dt>
+                <bdi>{label}</bdi>
+                {more && <span className="TransferMoney-more">{more}</span>}
+              </dt>
               <dd>{minor === 0 ? <span className="faint">{text('common.none')}</span> : <Amount minor={minor} />}</dd>
             </div>
           ))}
       </dl>
-      <Proposal seen={detail} />
-      {detail.proposedCorrection && <p className="muted">{text('transfer.proposalHelp')}</p>}
-      {detail.needsAttention && !detail.proposedCorrection && (
+      {isWaiting && detail.expiresAt !== null && (
+        <p className="muted small">{text('transfer.openUntil', { until: exactTime(intl, detail.expiresAt) })}</p>
+      )}
+      {detail.proposedCorrection && <Proposal proposed={detail.proposedCorrection} actions={detail.actions} />}
+      {detail.needsAttention && (!detail.proposedCorrection || detail.unsettledMinor > 0) && (
         <p className="notice">
           {text('transfer.attentionHelp')}{' '}
           {text(detail.actions.length > 0 ? 'transfer.attentionDecide' : 'transfer.attentionWait')}
         </p>
       )}
     </Card>
+  )
+}
+
+interface ProposalProps extends Pick<TransferDetail, 'actions'> {
+  readonly proposed: NonNullable<TransferDetail['proposedCorrection']>
+}
+
+function Proposal({ proposed: { name, at, amountMinor, reason }, actions }: ProposalProps) {
+  const text = useText()
+  const intl = useIntl()
+  const actorName = useActorName()
+  const { format } = useAmounts()
+  const values = { name: actorName(name), at: exactTime(intl, at), amount: format(amountMinor) }
+  return (
+    <div className="notice">
+      <p>{text('transfer.proposal', values)}</p>
+      <p className="Story-quote">
+        <bdi>{reason}</bdi>
+      </p>
+      <p>{text(actions.includes('approve-correction') ? 'transfer.proposalDecide' : 'transfer.proposalWait')}</p>
+    </div>
   )
 }
 

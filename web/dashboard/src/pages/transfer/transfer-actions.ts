@@ -39,11 +39,11 @@ export function variantOf(action: DialogAction, kind: Kind): ActionVariant {
 type Body =
   | PlainAction
   | CompleteAction
-  | MessageAction
-  | ReasonAction
   | ReceiveAction
   | CorrectAction
   | ApproveCorrectionAction
+  | MessageAction
+  | ReasonAction
   | ReturnAction
 
 /** Carries out an action on the transfer that the user saw. The server rejects it if the transfer has changed since. */
@@ -65,15 +65,10 @@ async function bodyOf(action: TransferAction, seen: TransferDetail, data: FormDa
       return { revision }
     case 'complete':
       return completionOf(data, revision)
-    case 'receive': {
-      const receiptUrl = await uploadReceipt(data)
-      const reference = fieldText(data, 'reference')
-      return { revision, ...amountsOf(data), reference, ...(receiptUrl !== undefined && { receiptUrl }) }
-    }
-    case 'correct': {
-      const reference = fieldText(data, 'reference')
-      return { revision, ...amountsOf(data), reason: fieldText(data, 'reason'), ...(reference !== '' && { reference }) }
-    }
+    case 'receive':
+      return receiptOf(data, revision)
+    case 'correct':
+      return correctionOf(data, revision)
     case 'approve-correction':
       return { revision, amountMinor: seen.proposedCorrection?.amountMinor ?? 0 }
     case 'cancel':
@@ -89,12 +84,6 @@ async function bodyOf(action: TransferAction, seen: TransferDetail, data: FormDa
   }
 }
 
-function amountsOf(data: FormData) {
-  const confirmedAmountMinor = fieldMinor(data, 'confirmedAmountMinor')
-  const amountMinor = fieldMinor(data, 'amountMinor') ?? 0
-  return { amountMinor, ...(confirmedAmountMinor !== undefined && { confirmedAmountMinor }) }
-}
-
 async function completionOf(data: FormData, revision: number): Promise<CompleteAction> {
   const amountMinor = fieldMinor(data, 'amountMinor')
   const confirmedAmountMinor = fieldMinor(data, 'confirmedAmountMinor')
@@ -108,6 +97,30 @@ async function completionOf(data: FormData, revision: number): Promise<CompleteA
     ...(receiptUrl !== undefined && { receiptUrl }),
     ...(message !== '' && { message }),
     ...(reason !== '' && { reason }),
+  }
+}
+
+async function receiptOf(data: FormData, revision: number): Promise<ReceiveAction> {
+  const confirmedAmountMinor = fieldMinor(data, 'confirmedAmountMinor')
+  const receiptUrl = await uploadReceipt(data)
+  return {
+    revision,
+    amountMinor: fieldMinor(data, 'amountMinor') ?? 0,
+    reference: fieldText(data, 'reference'),
+    ...(confirmedAmountMinor !== undefined && { confirmedAmountMinor }),
+    ...(receiptUrl !== undefined && { receiptUrl }),
+  }
+}
+
+function correctionOf(data: FormData, revision: number): CorrectAction {
+  const confirmedAmountMinor = fieldMinor(data, 'confirmedAmountMinor')
+  const reference = fieldText(data, 'reference')
+  return {
+    revision,
+    amountMinor: fieldMinor(data, 'amountMinor') ?? 0,
+    reason: fieldText(data, 'reason'),
+    ...(confirmedAmountMinor !== undefined && { confirmedAmountMinor }),
+    ...(reference !== '' && { reference }),
   }
 }
 

@@ -5,8 +5,12 @@ export function differenceMinor({ amountMinor, transactionAmountMinor, hasAmount
   return hasAmountMismatch && transactionAmountMinor !== 0 ? transactionAmountMinor - amountMinor : 0
 }
 
-/** Returns the rest of the amount for which an open deposit waits, or `undefined` if it has received no part. */
-export function missingMinor({ kind, status, amountMinor, unsettledMinor }: TransferDetail): number | undefined {
-  const isWaiting = kind === 'deposit' && status === 'Pending' && unsettledMinor > 0 && unsettledMinor < amountMinor
-  return isWaiting ? amountMinor - unsettledMinor : undefined
+/** Returns the part of the requested amount that is neither booked nor held, in minor units. */
+export function missingMinor({ status, amountMinor, unsettledMinor }: TransferDetail): number {
+  return status === 'Completed' ? 0 : Math.max(0, amountMinor - unsettledMinor)
+}
+
+/** Returns whether a deposit stays open for the rest of its money, because it was paid in part. */
+export function awaitsRest(detail: TransferDetail): boolean {
+  return detail.status === 'Pending' && detail.unsettledMinor > 0 && missingMinor(detail) > 0
 }

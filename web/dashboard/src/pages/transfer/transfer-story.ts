@@ -59,11 +59,11 @@ export type StepName =
   | 'received'
   | 'manualControl'
   | 'completed'
-  | 'corrected'
   | 'cancelled'
   | 'failed'
   | 'reopened'
   | 'returned'
+  | 'corrected'
   | 'notified'
 
 interface Step {
@@ -79,15 +79,15 @@ const stepNames: { readonly [type: string]: StepName } = {
   WithdrawalCreated: 'requested',
   WithdrawalClaimed: 'claimed',
   WithdrawalApproved: 'approved',
-  LateFundsReceived: 'received',
   FundsReceived: 'received',
-  TransferCorrected: 'corrected',
+  LateFundsReceived: 'received',
   TransferSentToManualControl: 'manualControl',
   TransferCompleted: 'completed',
   TransferCancelled: 'cancelled',
   TransferFailed: 'failed',
   TransferReopened: 'reopened',
   FundsReturned: 'returned',
+  TransferCorrected: 'corrected',
 }
 const ends: readonly StepName[] = ['completed', 'cancelled', 'failed']
 
