@@ -1,0 +1,67 @@
+import { depositRequest } from '../domain/transfer-samples.js'
+import { openTestEventStore } from '../support/event-store.js'
+import { merchantSettings } from '../support/merchant-requests.js'
+import { transferCommands } from '../support/transfer-commands.js'
+
+/**
+ * Does the same random actions on the same deposits in every run, and prints each one that the log has accepted: the program of
+ * received-once.test.ts, which kills it and starts it again.
+ */
+
+const [directory = '', seed = '', actor = ''] = process.argv.slice(2)
+const deposits = 4
+const steps = 60
+
+/** Returns the same numbers for a seed (mulberry32). */
+function numbersOf(start: number): (below: number) => number {
+  let state = start
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
+  }
+}
+
+const number = numbersOf(Number(seed))
+const store = await openTestEventStore(directory)
+const settings = { ...merchantSettings, approvalAboveMinor: 150_00n }
+const transfers = transferCommands(
+  store,
+  () => new Date().toISOString(),
+  async () => settings,
+)
+const context = { actor, $correlationId: 'c', $causationId: 'c' }
+const ids: string[] = []
+for (let n = 0; n < deposits; n++) {
+  const created = await transfers.create({ ...depositRequest, referenceId: `${seed}-${n}`, paymentMethod: 2 }, context)
+  if (!created.accepted) throw new Error(created.refusal.rule)
+  ids.push(created.transfer.trackingId)
+}
+
+type Action = Parameters<typeof transfers.act>[1]
+const amounts = [20_00n, 30_00n, 40_00n, 60_00n, 100_00n, 160_00n]
+
+function actionOf(step: number): Action {
+  const amountMinor = amounts[number(amounts.length)]!
+  const chosen = number(12)
+  const confirmed = { confirmedAmountMinor: amountMinor }
+  if (chosen < 6)
+    return { type: 'ReceivePart', receivedAmountMinor: amountMinor, ...confirmed, reference: `FT-${step}` }
+  if (chosen < 8) return { type: 'Correct', amountMinor, ...confirmed, reason: 'mistyped', reference: `CASE-${step}` }
+  if (chosen === 8) return { type: 'ApproveCorrection', amountMinor }
+  if (chosen === 9) return { type: 'Complete', transactionAmountMinor: amountMinor, ...confirmed, reason: 'as agreed' }
+  const receiptUrl = `https://bank.example/${step}`
+  return chosen === 10 ? { type: 'ReturnFunds', amountMinor, receiptUrl } : { type: 'Cancel', message: null }
+}
+
+for (let step = 0; step < steps; step++) {
+  const trackingId = ids[number(ids.length)]!
+  const action = actionOf(step)
+  const result = await transfers.act(trackingId, action, context)
+  const reference = 'reference' in action ? action.reference : null
+  const isCounted = result.accepted && action.type === 'ReceivePart'
+  process.stdout.write(`${JSON.stringify({ trackingId, payment: isCounted ? reference : null })}\n`)
+}
+await store.close()
+process.stdout.write(`${JSON.stringify({ done: ids })}\n`)
