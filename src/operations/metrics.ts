@@ -58,8 +58,15 @@ export function backlogMetrics(registry: Registry, { store, readModels, director
       set(count, prefix.slice(0, -1))
     }
   })
-  gauge('transferd_transfers_needing_attention', 'Deposits with money that needs a decision.', null, async (set) =>
-    set(await transfers.countDocuments({ attention: 'open' })),
+  gauge(
+    'transferd_transfers_needing_attention',
+    'Transfers whose money or proposed correction needs a decision.',
+    null,
+    async (set) =>
+      set(
+        (await transfers.countDocuments({ attention: 'deposit' })) +
+          (await transfers.countDocuments({ attention: 'withdrawal' })),
+      ),
   )
   gauge('transferd_transfers_stuck', 'Stuck transfers; counting stops at 100 per reason.', 'reason', async (set) => {
     const { items } = await stuckTransfers({ readModels, merchants: directory }, { now: clock() })

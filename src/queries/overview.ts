@@ -2,7 +2,14 @@ import { type Status, statusCodes } from '../domain/transfer/status.js'
 import type { Counted } from '../domain/transfer/transfer.js'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { dayMs, hourMs, minuteMs } from '../kernel/time.js'
-import { allMerchants, collections, type TotalDocument, totalPeriods, totalsPrefix } from '../read-models/documents.js'
+import {
+  allMerchants,
+  attentionKey,
+  collections,
+  type TotalDocument,
+  totalPeriods,
+  totalsPrefix,
+} from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { firstTransfers, newestFirst, oldestFirst, runsOf, transferKinds } from './transfer-queries.js'
 
@@ -204,11 +211,13 @@ export async function countOpen(readModels: ReadModels, merchantIds: readonly st
   }
   const owned = (name: string, equal: Equal) => count(name, equal, (merchantId) => ({ merchantId, ...equal }))
   const ofStatus = (kind: TransferKind, status: Status) => owned(collections.transfers, { kind, status })
+  const undecided = (kind: TransferKind) =>
+    count(collections.transfers, { attention: kind }, (id) => ({ attentionOf: attentionKey(kind, id) }))
   const [deposits, withdrawals] = [await ofStatus('deposit', 'Pending'), await ofStatus('withdrawal', 'Pending')]
   return {
     pending: { deposit: deposits, withdrawal: withdrawals },
     toPay: Math.min(countedTo, withdrawals + (await ofStatus('withdrawal', 'ManualControl'))),
-    needingAttention: await count(collections.transfers, { attention: 'open' }, (attentionOf) => ({ attentionOf })),
+    needingAttention: { deposit: await undecided('deposit'), withdrawal: await undecided('withdrawal') },
     parkedCallbacks: await owned(collections.callbacks, { status: 'parked' }),
   }
 }

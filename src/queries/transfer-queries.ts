@@ -69,9 +69,10 @@ export function listTransfers(
   return pageOfRuns(readModels, newestFirst, runsOf({ merchantIds, kind, status }, { from, to }), query)
 }
 
-/** Lists the deposits of all merchants whose money needs a decision, newest first. @throws ReadModelsUnavailableError */
+/** Lists the transfers of all merchants that need a decision, newest first. @throws ReadModelsUnavailableError */
 export function listNeedingAttention(readModels: ReadModels, page: PageRequest) {
-  return pageOfRuns(readModels, newestFirst, [{ equal: { attention: 'open' } }], page)
+  const runs = transferKinds.map((kind) => ({ equal: { attention: kind } }))
+  return pageOfRuns(readModels, newestFirst, runs, page)
 }
 
 /** @throws ReadModelsUnavailableError */

@@ -4,11 +4,18 @@ import type { Status } from '../domain/transfer/status.js'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { plainAccountNumber } from '../kernel/account-number.js'
 import { storedUuidPrefix } from '../kernel/uuid.js'
-import { collections, type TransferDocument } from '../read-models/documents.js'
+import { attentionKey, collections, type TransferDocument } from '../read-models/documents.js'
 import type { ReadModels, WordSearch } from '../read-models/read-models.js'
 import { metadataOf, metadataWord, queriedWords, searchedFields, wholeWord } from '../read-models/transfer-words.js'
 import { type Order, type Page, parseAmountCursor, parseCursor, type Run } from './list-page.js'
-import { firstTransfers, type ListSources, pageOfRuns, runsOf, transfersByIdPrefix } from './transfer-queries.js'
+import {
+  firstTransfers,
+  type ListSources,
+  pageOfRuns,
+  runsOf,
+  transferKinds,
+  transfersByIdPrefix,
+} from './transfer-queries.js'
 
 export interface TransferSearch {
   /** `undefined` for all merchants. */
@@ -97,12 +104,12 @@ function byAttention(readModels: ReadModels, search: TransferSearch): Promise<Pa
   rejectFields(search, ['status', 'minAmountMinor', 'maxAmountMinor'], 'attention')
   rejectOrder(search, 'attention', ['newest', 'oldest'])
   const { merchantIds, kind, from, to, limit } = search
-  const runs = merchantIds
-    ? [...new Set(merchantIds)].map((merchantId): Run => ({ equal: { attentionOf: merchantId }, from, to }))
-    : [{ equal: { attention: 'open' }, from, to }]
-  // Only deposits have received money that is not settled.
+  const runs = (kind ? [kind] : transferKinds).flatMap((each): Run[] => {
+    if (!merchantIds) return [{ equal: { attention: each }, from, to }]
+    return [...new Set(merchantIds)].map((id) => ({ equal: { attentionOf: attentionKey(each, id) }, from, to }))
+  })
   const page = { limit, cursor: timePosition(search) }
-  return pageOfRuns(readModels, timeOrder(search), kind === 'withdrawal' ? [] : runs, page)
+  return pageOfRuns(readModels, timeOrder(search), runs, page)
 }
 
 function byAmount(readModels: ReadModels, search: TransferSearch): Promise<Page<TransferDocument>> {

@@ -67,13 +67,15 @@ export interface TransferDocument
   readonly lateMinor?: number
   /** Equals `expiresAt` while the deposit is Pending. */
   readonly openUntil?: string
-  /** Present while its money needs a decision. */
-  readonly attention?: 'open'
-  /** The merchant's id while its money needs a decision. A separate name keeps SQLite from choosing an index on `merchantId` instead. */
+  /** Its kind while it needs a decision. */
+  readonly attention?: TransferKind
+  /** Its kind and merchant ({@link attentionKey}) while it needs a decision. */
   readonly attentionOf?: string
   /** The revision of the last applied event of its stream. */
   readonly revision: number
 }
+
+export const attentionKey = (kind: TransferKind, merchantId: string): string => `${kind} ${merchantId}`
 
 /** The fields of a declaration. An object is stored as JSON text. */
 export type Stored<Fields> = {
@@ -318,7 +320,7 @@ const declarations: { readonly [collection: string]: Declaration } = {
       channel: ['hosted', 'native'],
       expiresAt: 'time',
       openUntil: 'time',
-      attention: ['open'],
+      attention: ['deposit', 'withdrawal'],
       attentionOf: 'keyword',
       createdAt: 'time',
       updatedAt: 'time',

@@ -2,7 +2,15 @@ import type { ValueOf } from '../domain/event.js'
 import { payeeFields, requestedFields } from '../domain/transfer/requested-fields.js'
 import { needsAttention, noFunds, noPayout, type Transfer } from '../domain/transfer/transfer.js'
 import type { TObject, TProperties, TSchema } from '../kernel/typebox.js'
-import type { CorrectedOf, FundsOf, PayoutOf, ProposalOf, Stored, TransferDocument } from './documents.js'
+import {
+  attentionKey,
+  type CorrectedOf,
+  type FundsOf,
+  type PayoutOf,
+  type ProposalOf,
+  type Stored,
+  type TransferDocument,
+} from './documents.js'
 
 /** Returns the document of a transfer; {@link transferOf} is the inverse. Amounts stay far below 2^53 minor units. */
 export function documentOf(transfer: Transfer, position: number, revision: number): TransferDocument {
@@ -24,7 +32,10 @@ export function documentOf(transfer: Transfer, position: number, revision: numbe
     ...(completedAt !== null && { completedAt }),
     ...(corrections.length > 0 && { corrections: corrections.map((each) => correctedWith(each, Number)) }),
     ...(proposedCorrection && { proposedCorrection: proposalWith(proposedCorrection, Number) }),
-    ...(needsAttention(transfer) && { attention: 'open' as const, attentionOf: transfer.merchantId }),
+    ...(needsAttention(transfer) && {
+      attention: transfer.kind,
+      attentionOf: attentionKey(transfer.kind, transfer.merchantId),
+    }),
     ...storedFields(requestedFields, transfer),
     ...fieldsOfKind(transfer),
     createdAt: transfer.createdAt,

@@ -77,7 +77,7 @@ function columnsOf({ currency, paymentMethods, merchantName }: TransferNames, re
     amount('late', ({ lateMinor }) => lateMinor),
     field('word', 'currency', () => currency.code),
     field('word', 'hasAmountMismatch', ({ hasAmountMismatch }) => yesNo(hasAmountMismatch)),
-    field('word', 'needsAttention', ({ attention }) => yesNo(attention === 'open')),
+    field('word', 'needsAttention', ({ attention }) => yesNo(attention !== undefined)),
     field('text', 'paymentMethod', ({ paymentMethod }) => methodName(paymentMethod)),
     field('text', 'referenceId', ({ referenceId }) => referenceId),
     field('text', 'trackingId', ({ _id }) => _id),

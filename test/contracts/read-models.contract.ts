@@ -492,7 +492,7 @@ const complete = {
   referenceId: 'order-1',
   amountMinor: 2 ** 52,
   hasAmountMismatch: false,
-  attention: 'open',
+  attention: 'deposit',
   createdAt: '2026-11-20T12:00:00.001Z',
   completedAt: '1969-12-31T23:59:59.999Z',
   revision: 0,

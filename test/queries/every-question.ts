@@ -101,7 +101,7 @@ export function transferSearches(count: number): TransferSearch[] {
   ]
   return [
     ...combinations({ merchantIds: someMerchants, status: statuses, kind: kinds, ...inTime }),
-    ...combinations({ merchantIds: someMerchants, kind: [undefined, 'deposit'], attention: ['open'], ...inTime }),
+    ...combinations({ merchantIds: someMerchants, kind: kinds, attention: ['open'], ...inTime }),
     ...combinations({ merchantIds: someMerchants, kind: kinds, method: [1, 2, 3], ...inTime }),
     ...combinations({
       ...{ merchantIds: chosen, kind: kinds, status: statuses, sort: ['largest', 'smallest'] },

@@ -116,7 +116,7 @@ export function transferOf(n: number): TransferDocument {
     createdAt: timeOf(n),
     updatedAt: timeOf(n),
     ...(status === 'Pending' && { openUntil: timeOf(n) }),
-    ...(status === 'Failed' && kind === 'deposit' && { attention: 'open', attentionOf: merchantId }),
+    ...(status === 'Failed' && { attention: kind, attentionOf: `${kind} ${merchantId}` }),
     revision: 0,
   }
 }

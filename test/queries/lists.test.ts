@@ -91,7 +91,7 @@ function searched(search: TransferSearch): readonly string[] {
       (merchantIds ?? [merchantId]).includes(merchantId) &&
       (kind ?? transfer.kind) === transfer.kind &&
       (status ?? transfer.status) === transfer.status &&
-      (attention ?? transfer.attention) === transfer.attention &&
+      (attention === undefined || transfer.attention !== undefined) &&
       (method ?? transfer.paymentMethod) === transfer.paymentMethod &&
       createdAt >= from &&
       createdAt < to &&

@@ -102,7 +102,10 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
       ...(corrections.length > 0 && { corrections: asNumbers(corrections) }),
       ...(state.kind === 'deposit' && firstExpiresAt !== state.expiresAt && { firstExpiresAt }),
       ...(lateMinor > 0 && { lateMinor }),
-      ...(transfer.needsAttention(state) && { attention: 'open', attentionOf: state.merchantId }),
+      ...(transfer.needsAttention(state) && {
+        attention: state.kind,
+        attentionOf: `${state.kind} ${state.merchantId}`,
+      }),
       ...(state.kind === 'deposit' && state.status === 'Pending' && { openUntil: state.expiresAt }),
       revision: stream.at(-1)!.recorded.revision,
     }

@@ -691,7 +691,7 @@ export const OverviewResponse = Type.Object({
   ),
   oldestPending: List(TransferRow),
   /** The number, or 1000 for 1000 and more. */
-  needingAttention: Type.Integer(),
+  needingAttention: Type.Object({ deposit: Type.Integer(), withdrawal: Type.Integer() }),
   inManualControl: Type.Object({ deposit: Waiting, withdrawal: Waiting }),
   awaitingApproval: Waiting,
   /** The withdrawals that a bank file has held for more than a day; at most 500 are read. */

@@ -66,7 +66,7 @@ t.test('the overview shows the transfers of the range and the open ones', async 
       before: [],
     },
     ...{ pending: { deposit: 2, withdrawal: 0 }, toPay: 0, failingEndpoints: 0, parkedCallbacks: 0 },
-    ...{ needingAttention: 0, inOldBankFiles: 0 },
+    ...{ needingAttention: { deposit: 0, withdrawal: 0 }, inOldBankFiles: 0 },
     ...{ inManualControl: { deposit: none, withdrawal: none }, awaitingApproval: none },
   })
   const long = await overview(house, 'from=2026-11-01&to=2026-12-01')

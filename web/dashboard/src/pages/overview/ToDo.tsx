@@ -79,10 +79,16 @@ function useTasks(response: OverviewResponse): readonly Task[] {
       link: { to: '/deposits', search: manual },
     },
     {
-      label: text('overview.attention'),
-      count: response.needingAttention,
+      label: text('overview.attention.deposit'),
+      count: response.needingAttention.deposit,
       tone: 'person',
       link: { to: '/deposits', search: { attention: 'open' } },
+    },
+    {
+      label: text('overview.attention.withdrawal'),
+      count: response.needingAttention.withdrawal,
+      tone: 'person',
+      link: { to: '/withdrawals', search: { attention: 'open' } },
     },
     {
       label: text('overview.inOldBankFiles'),

@@ -43,7 +43,7 @@ export function TransferList({ kind, search, onSearch }: TransferListProps) {
   const { newer, showNewer } = useLiveList(key, question, query.isSuccess ? items : undefined)
   const allMerchants = useSession().user.merchantIds === null && merchantId === undefined
   const canPay = usePermission('transfers:settle') && kind === 'withdrawal'
-  const fields = useFilterFields(kind, offeredFacets(search, allMerchants))
+  const fields = useFilterFields(offeredFacets(search, allMerchants))
   const columns = useColumns(kind, offeredOrders(search, allMerchants))
   const { views, open, save, remove } = useTransferViews(kind, search, onSearch)
   return (

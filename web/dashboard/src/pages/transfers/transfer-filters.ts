@@ -1,4 +1,3 @@
-import type { Kind } from '../../../../../src/http/dashboard/api'
 import { usePaymentMethods } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import type { FilterField } from '../../components/Filters'
@@ -6,7 +5,7 @@ import type { Facet } from './list-search'
 
 const statuses = ['Pending', 'Completed', 'ManualControl', 'Cancelled', 'Failed'] as const
 
-export function useFilterFields(kind: Kind, offered: readonly Facet[]): readonly FilterField[] {
+export function useFilterFields(offered: readonly Facet[]): readonly FilterField[] {
   const text = useText()
   const paymentMethods = usePaymentMethods()
   const fields: { readonly [facet in Facet]: readonly FilterField[] } = {
@@ -26,18 +25,14 @@ export function useFilterFields(kind: Kind, offered: readonly Facet[]): readonly
         options: statuses.map((status) => ({ value: status, label: text(`common.status.${status}`) })),
       },
     ],
-    // Only deposits can have unsettled money.
-    attention:
-      kind === 'withdrawal'
-        ? []
-        : [
-            {
-              type: 'select',
-              name: 'attention',
-              label: text('transfers.filter.attention'),
-              options: [{ value: 'open', label: text('transfer.attention') }],
-            },
-          ],
+    attention: [
+      {
+        type: 'select',
+        name: 'attention',
+        label: text('transfers.filter.attention'),
+        options: [{ value: 'open', label: text('transfer.attention') }],
+      },
+    ],
     method: [
       {
         type: 'select',

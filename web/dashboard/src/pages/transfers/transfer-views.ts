@@ -17,16 +17,14 @@ interface SavedView {
 }
 
 /** Returns the views of everyone. The first one is the whole list. */
-function useCommonViews(kind: Kind): readonly SavedView[] {
+function useCommonViews(): readonly SavedView[] {
   const text = useText()
   return [
     { id: 'all', label: text('transfers.view.all'), search: {} },
     { id: 'today', label: text('common.today'), search: lastDays(1) },
     { id: 'pending', label: text('common.status.Pending'), search: { status: 'Pending' } },
     { id: 'manual', label: text('common.status.ManualControl'), search: { status: 'ManualControl' } },
-    ...(kind === 'deposit'
-      ? [{ id: 'attention', label: text('transfer.attention'), search: { attention: 'open' } }]
-      : []),
+    { id: 'attention', label: text('transfer.attention'), search: { attention: 'open' } },
   ]
 }
 
@@ -55,7 +53,7 @@ export function useTransferViews(kind: Kind, search: TransfersSearch, onSearch: 
   const merchantId = useMerchant()
   const name = `views.${kind}`
   const [own, setOwn] = useState(() => storedViews(name))
-  const common = useCommonViews(kind)
+  const common = useCommonViews()
   const all = [...common, ...own]
   const counts = useQueries({
     queries: all.map(({ search: filters }) => transfersSumQuery({ ...filters, kind, merchantId }, isFiltered(filters))),
