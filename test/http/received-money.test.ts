@@ -230,3 +230,22 @@ t.test('above the merchant’s threshold, a program only proposes, and a user ap
   t.match(await transfers.act(trackingId, approval, context), { accepted: true, changed: true })
   t.match((await transfers.find(trackingId))?.transfer, { status: 'Completed', transactionAmountMinor: 95_00n })
 })
+
+t.test('the payment page names the part that has arrived and what is missing, and days instead of hours', async (t) => {
+  const slow = await service.merchant({
+    depositExpiryMinutes: 20_160,
+    paymentInstructions: [{ paymentMethod: 7, text: 'Pay' }],
+  })
+  const body = createBody('hosted', slow.secretKey, { paymentMethod: 7 }, '100.00')
+  const created = (await post(app, paths.hosted, body, { key: slow.webApiKey })).json()
+  const path = new URL(created.url).pathname
+  const before = (await app.inject(`${path}?lang=en`)).body
+  t.match(before, '14 days')
+  t.match(before, 'Pay exactly TRY&#160;100.00'.replace('&#160;', '\u00a0'))
+  t.notMatch(before, 'id="received"')
+  await receive(created.trackingId, { revision: 0, amount: 60, reference: 'FT-1' }, await settlementKey(slow.id))
+  const after = (await app.inject(`${path}?lang=en`)).body
+  t.match(after, 'TRY\u00a060.00 of your payment has arrived.')
+  t.match(after, 'Pay exactly TRY\u00a040.00')
+  t.match((await app.inject(`${path}/state?lang=tr`)).json(), { phase: 'open', received: '₺60,00' })
+})

@@ -5,6 +5,7 @@ export interface PageState {
   readonly phase: Phase
   readonly status: string
   readonly secondsLeft: number
+  readonly received: string | null
   readonly paid: string | null
   readonly paidAt: string | null
   readonly accountDigits: string | null

@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import { namesOf } from '../../domain/payment-method.js'
-import { type Deposit, hasExpired } from '../../domain/transfer/transfer.js'
+import { availableMinor, type Deposit, hasExpired } from '../../domain/transfer/transfer.js'
 import { Type } from '../../kernel/typebox.js'
 import { NullableString } from '../envelope.js'
 import { RequestError } from '../refusals.js'
@@ -82,6 +82,12 @@ export function phaseOf(deposit: Deposit, now: string): Phase {
   }
 }
 
+/** Returns the amount that the customer still has to pay. */
+export function dueMinor({ amountMinor, funds }: Deposit): bigint {
+  const missing = amountMinor - availableMinor(funds)
+  return missing > 0n ? missing : amountMinor
+}
+
 /** The state for the page's script: first in the page, then from `/pay/:link/state`. */
 export const PageState = Type.Object(
   {
@@ -89,6 +95,8 @@ export const PageState = Type.Object(
     status: Type.Unsafe<Deposit['status']>({ type: 'string', examples: ['Pending'] }),
     /** The whole seconds left to pay; 0 unless the phase is `open`. */
     secondsLeft: Type.Integer(),
+    /** The part of the amount that has arrived, in the format of the language; null unless the phase is `open` and a part has. */
+    received: NullableString(),
     /** The paid amount in the format of the language; null unless the phase is `paid`. */
     paid: NullableString(),
     /** ISO 8601; null unless the phase is `paid`. */
@@ -107,10 +115,12 @@ export function pageState({ deposit, completion, currency }: FoundDeposit, langu
   const { status, expiresAt, transactionAmountMinor, hasAmountMismatch, receiptUrl } = deposit
   const msLeft = phase === 'open' ? Date.parse(expiresAt) - Date.parse(now) : 0
   const paid = phase === 'paid'
+  const heldMinor = availableMinor(deposit.funds)
   return {
     phase,
     status,
     secondsLeft: Math.ceil(msLeft / 1000),
+    received: phase === 'open' && heldMinor > 0n ? formatMoney(language, currency, heldMinor) : null,
     paid: paid ? formatMoney(language, currency, transactionAmountMinor) : null,
     paidAt: paid ? (completion?.at ?? null) : null,
     accountDigits: paid ? (completion?.accountNumber?.toString().slice(-4) ?? null) : null,

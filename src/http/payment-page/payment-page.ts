@@ -1,7 +1,7 @@
 import { testCustomer } from '../../wallet/test-customer.js'
 import { dataBlock, type Html, html } from '../html.js'
 import { logoVersion } from '../merchant-logo.js'
-import { type FoundDeposit, type PageState, type Phase, pageState, returnAddress } from './deposit-view.js'
+import { dueMinor, type FoundDeposit, type PageState, type Phase, pageState, returnAddress } from './deposit-view.js'
 import { fill, formatMoney, type Language, languages, scriptKeys, type Texts } from './page-language.js'
 import { framingOrigins, notice, page } from './page-layout.js'
 
@@ -12,6 +12,10 @@ interface Parts {
   readonly say: (key: keyof Texts, more?: { readonly [name: string]: string }) => string
   readonly referenceId: string
   readonly back: string | undefined
+  /** The part that has arrived; null without one. */
+  readonly received: string | null
+  /** The amount that is still to be paid. */
+  readonly due: string
   readonly manual: FoundDeposit['manual']
   readonly isSandbox: boolean
 }
@@ -38,16 +42,18 @@ export function paymentPage(
     say,
     referenceId: deposit.referenceId,
     back: returnAddress(found),
+    received: state.received,
+    due: formatMoney(language, found.currency, dueMinor(deposit)),
     manual,
     isSandbox: settings.sandbox,
   }
-  const until = fill(texts.payUntil, { time: `${deposit.expiresAt.slice(11, 16)} UTC` })
+  const until = fill(texts.payUntil, { time: `${untilText(language, deposit.expiresAt, state)} UTC` })
   const logoAt = logoSha256 === null ? undefined : `${link}/logo?v=${logoVersion(logoSha256)}`
   const logo = logoAt && html`<img class="logo" src="${logoAt}" alt="">`
   const body = html`<div class="card">
 <header>${logo}<h1>${say('title')}</h1>${settings.sandbox ? html`<p class="sandbox">${texts.sandbox}</p>` : undefined}
 <dl><div class="amount"><dt>${texts.amount}</dt><dd>${amount}</dd></div>
-<div id="time"${phase === 'open' ? undefined : html` hidden`}><dt>${texts.timeLeft}</dt><dd><span id="clock" role="timer" aria-live="off">${minutes(language, state)}</span> <span id="until">${until}</span></dd></div></dl></header>
+<div id="time"${phase === 'open' ? undefined : html` hidden`}><dt>${texts.timeLeft}</dt><dd><span id="clock" role="timer" aria-live="off">${timeLeft(language, state)}</span> <span id="until">${until}</span></dd></div></dl></header>
 <main id="step">${phase === 'open' ? opened(parts) : result(phase, state, parts)}</main>
 <div id="announcer" class="unseen" role="status"></div>
 ${manual ? undefined : html`<footer><p>${say('privacy')}</p></footer>`}</div>
@@ -68,21 +74,31 @@ ${dataBlock('page-data', {
   return page({ language, title: say('title'), installationName, assetsAt: 'assets', self: link, body, script: true })
 }
 
-function minutes(language: Language, { secondsLeft }: PageState): string {
-  const format = new Intl.NumberFormat(language, { style: 'unit', unit: 'minute', unitDisplay: 'long' })
-  return format.format(Math.ceil(secondsLeft / 60))
+const daySeconds = 86_400
+
+function timeLeft(language: Language, { secondsLeft }: PageState): string {
+  const [unit, unitSeconds] = secondsLeft > daySeconds ? (['day', daySeconds] as const) : (['minute', 60] as const)
+  const format = new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'long' })
+  return format.format(Math.ceil(secondsLeft / unitSeconds))
+}
+
+/** Returns the time of day, with the day if it is not the next one. */
+function untilText(language: Language, expiresAt: string, { secondsLeft }: PageState): string {
+  if (secondsLeft <= daySeconds) return expiresAt.slice(11, 16)
+  const format = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
+  return format.format(new Date(expiresAt))
 }
 
 /** Returns the part that is shown until the script shows a step. A manual payment needs no script. */
 function opened(parts: Parts): Html {
-  const { language, texts, say, referenceId, manual } = parts
+  const { language, texts, say, referenceId, received, due: amount, manual } = parts
   if (!manual) {
     return html`<noscript><p>${texts.noScript}</p><p><a class="button" href="">${texts.reload}</a></p></noscript>`
   }
   const { methodNames, instructions } = manual
   return html`<p class="eyebrow">${methodNames[language]}</p><h2 tabindex="-1">${texts.manualHeading}</h2>
-${instructions === undefined ? html`<p>${say('manualAsk')}</p>` : html`<p class="instructions">${instructions}</p>`}
-<dl class="give"><div><dt>${texts.reference}</dt><dd>${referenceId}</dd></div></dl><p>${say('manualReference')}</p>
+${instructions === undefined ? html`<p>${say('manualAsk', { amount })}</p>` : html`<p class="instructions">${instructions}</p>`}
+<dl class="give"><div><dt>${texts.reference}</dt><dd>${referenceId}</dd></div></dl>${received === null ? undefined : html`<p id="received">${say('partReceived', { received })}</p>`}<p>${say('manualReference', { amount })}</p>
 <p class="waiting"><span class="pulse" aria-hidden="true"></span>${say('manualWaiting')}</p><p class="aside">${say('manualLater')}</p>`
 }
 
