@@ -20,6 +20,7 @@ import { Problem } from '../../components/Problem'
 import { notify } from '../../components/Toasts'
 import { ActionDialog } from './ActionDialog'
 import { act, type DialogAction, type DirectAction, isDirect } from './transfer-actions'
+import { awaitsRest } from './transfer-amounts'
 import { useRefreshTransfer } from './use-transfer'
 
 const icons: { readonly [action in TransferAction]: LucideIcon } = {
@@ -37,12 +38,13 @@ const icons: { readonly [action in TransferAction]: LucideIcon } = {
   reopen: RotateCcw,
 }
 
-/** The order of the buttons. The first possible one of the steps is the next step. */
+/** The order of the buttons. */
 const order = [
   ...(['complete', 'receive', 'approve-correction', 'approve', 'claim', 'release', 'return'] as const),
   ...(['resolve', 'reopen', 'manual-control', 'correct', 'cancel'] as const),
 ]
-const steps: readonly TransferAction[] = ['complete', 'approve-correction', 'approve', 'claim']
+/** The first possible one is the next step. */
+const usualSteps = ['complete', 'approve-correction', 'approve', 'claim'] as const
 const looks: { readonly [action in TransferAction]?: 'quiet' | 'bad' } = { correct: 'quiet', cancel: 'bad' }
 
 /** Offers the actions that the server currently allows this user. */
@@ -68,7 +70,8 @@ export function TransferActions({ detail }: { readonly detail: TransferDetail })
     else setOpened(action)
   }
   const offered = order.filter((action) => detail.actions.includes(action))
-  const next = offered.find((action) => steps.includes(action))
+  const steps: readonly TransferAction[] = awaitsRest(detail) ? ['receive', ...usualSteps] : usualSteps
+  const next = steps.find((action) => offered.includes(action))
   // An open dialog and a failed action stay visible, even if the transfer no longer allows any action.
   if (offered.length === 0 && !detail.payoutsStopped && !opened && !direct.error) return null
   return (
