@@ -26,7 +26,7 @@ interface Line {
   readonly done?: readonly string[]
 }
 
-/** Runs the program until its end, or kills it after so many actions. */
+/** Runs the program until its end, or kills it after a number of actions. */
 async function run(directory: string, seed: number, actor: string, killedAfter = Number.POSITIVE_INFINITY) {
   const child = spawn(process.execPath, [program, directory, String(seed), actor], {
     stdio: ['ignore', 'pipe', 'inherit'],

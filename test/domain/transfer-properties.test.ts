@@ -159,7 +159,7 @@ const moneyCommand: fc.Arbitrary<TransferCommand> = fc.oneof(
   fc.constant({ type: 'Reopen' as const, reason: 'the money arrived', at: later }),
 )
 
-/** Approves what is proposed, which random amounts rarely do. */
+/** Approves the proposed amount, which random amounts rarely match. */
 function withApproval(command: TransferCommand, state: TransferState): TransferCommand {
   const isApproval = command.type === 'ApproveCorrection' && state.kind !== 'none' && state.proposedCorrection
   return isApproval ? { ...command, amountMinor: isApproval.amountMinor } : command
@@ -213,7 +213,7 @@ t.test('received = booked + held + returned + resolved after any sequence', asyn
             ok(recorded <= funds.receivedMinor, 'recorded payments stay received')
             if (command.type !== 'Correct' && command.type !== 'ApproveCorrection')
               ok(funds.receivedMinor >= before.receivedMinor, 'only a correction decreases the received money')
-            else equal(funds.receivedMinor - before.receivedMinor, stated - before.statedMinor, 'by what was stated')
+            else equal(funds.receivedMinor - before.receivedMinor, stated - before.statedMinor, 'by the stated money')
             if (command.type === 'ReceiveFunds') {
               equal(
                 funds.receivedMinor,

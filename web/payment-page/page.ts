@@ -62,7 +62,7 @@ function apply(state: PageState): void {
   if (state.status !== status) notifyParent(state.status)
   status = state.status
   if (state.phase === 'open') setSecondsLeft(state.secondsLeft)
-  // Another part of the amount has arrived, and the page names what is missing.
+  // Another part of the amount has arrived, and the page names the missing rest.
   if (state.phase === 'open' && state.received !== data.state.received) location.reload()
   if (state.phase === phase) return
   phase = state.phase

@@ -150,7 +150,7 @@ export class TransferCommands {
       case 'Correct':
       case 'ApproveCorrection': {
         const { transfer } = (await this.find(trackingId)) ?? {}
-        // A repeat succeeds, whatever has happened since the revision that its caller saw.
+        // A repeat succeeds, also after later events than its caller saw.
         const seen = transfer && isRecorded(action, transfer, context.actor) ? {} : options
         return this.#withSettings(trackingId, context, seen, (settings, { paymentMethod }) => {
           const { approvalAboveMinor, manualControlAboveMinor, mismatchToleranceMinor: toleranceMinor } = settings

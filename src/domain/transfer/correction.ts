@@ -70,7 +70,7 @@ function corrected(
   return { type: 'TransferCorrected', data } as const
 }
 
-/** Only the completion stated a part of the received money. It is stated anew: what the recorded money lacks for the new amount. */
+/** Only the completion stated a part of the received money. The amount that the recorded money lacks for the new amount replaces this part. */
 function receivedAmountChange(funds: Funds, amountMinor: bigint): bigint {
   const missingMinor = amountMinor - (availableMinor(funds) - funds.statedMinor)
   return (missingMinor > 0n ? missingMinor : 0n) - funds.statedMinor

@@ -13,7 +13,7 @@ const partDays = 14
 /** The number of payments of one deposit. Each is kept in its state. */
 const maxPayments = 100
 
-/** Completes a Pending deposit, whatever the amount, unless the merchant wants it to be reviewed. */
+/** Completes a Pending deposit with any amount, unless the merchant wants it to be reviewed. */
 export function receiveFunds(command: ReceiveFunds, state: Transfer): Decision<TransferEvent> {
   if (state.kind !== 'deposit') return refuse('conflict', 'deposit-required')
   const { receivedAmountMinor, receiptUrl, mismatchPolicy, at } = command
@@ -60,7 +60,7 @@ export function receivePart(command: ReceivePart, state: Transfer): Decision<Tra
   return completed.accepted ? accept<TransferEvent>(received, ...completed.events) : completed
 }
 
-/** Counts from the first of the parts that it holds, so that small payments do not keep a deposit open for ever. */
+/** Counts from the first of the parts that it holds, so that small payments do not keep a deposit open forever. */
 function openUntil({ funds, expiresAt }: Deposit, at: string): string {
   return availableMinor(funds) > 0n ? expiresAt : addMs(at, partDays * dayMs)
 }

@@ -99,7 +99,7 @@ export const transferEvents = {
   TransferFailed: Data(withMessage),
   /** Money was received that does not complete the transfer: it was final already, or it needs manual review. */
   LateFundsReceived: Versions([versionBefore(2, lateReceipt)], Data(lateReceipt)),
-  /** A payment for a deposit that is paid manually, which can arrive in several parts. It does not complete the deposit by itself. */
+  /** A payment for a deposit that is paid manually, which can arrive in several parts. The completion is a separate event. */
   FundsReceived: Data({
     ...receipt,
     /** The bank's reference of the payment. No two payments of a deposit have the same one. */
@@ -133,7 +133,7 @@ export const transferEvents = {
     transactionAmountMinor: PositiveMinor,
     /** The booked amount until now. */
     previousAmountMinor: PositiveMinor,
-    /** The change of a deposit's received amount: the part of it that only the completion stated is stated anew. */
+    /** The change of a deposit's received amount, of which the correction replaces the part that only the completion stated. */
     receivedAmountChangeMinor: SignedMinor,
     hasAmountMismatch: Type.Boolean(),
     message: Text,
