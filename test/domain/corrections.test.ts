@@ -122,6 +122,13 @@ t.test('the booked amount changes nothing, and a reference is used once', async 
     .then('conflict')
 })
 
+t.test('a transfer is corrected at most 100 times', async () => {
+  const many = Array.from({ length: 100 }, (_, n) => corrected('deposit', 195_00n - BigInt(n), 194_00n - BigInt(n)))
+  given(...booked('deposit'), ...many)
+    .when(correct(95_00n))
+    .then('conflict')
+})
+
 t.test('an unlikely amount must be confirmed', async () => {
   given(...booked('deposit'))
     .when(correct(1_000_01n, { confirmedAmountMinor: undefined }))
@@ -164,6 +171,9 @@ t.test('above the threshold, before or after, a second person approves', async (
         .when(approve(to))
         .then([])
     }
+  given(...booked('withdrawal', 90_00n))
+    .when(correct(80_00n, { approvalAboveMinor: 99_00n }))
+    .then([proposed('withdrawal', 80_00n)], 'the requested amount is above the threshold')
   given(...booked('deposit', 140_00n))
     .when(correct(150_00n, { approvalAboveMinor: 150_00n }))
     .then([corrected('deposit', 140_00n, 150_00n)])

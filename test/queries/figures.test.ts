@@ -192,35 +192,49 @@ const reached: { readonly [type in TransferEvent['type']]?: string } = {
   TransferFailed: 'Failed',
 }
 
-t.test('the overview counts each reached status once, by hour or by day', async (t) => {
-  const hours = fc.integer({ min: 1, max: 72 })
-  const lengths = fc.oneof(hours, fc.integer({ min: 73, max: 2_000 }))
-  await fc.assert(
-    fc.asyncProperty(steps, fc.nat(8_000), lengths, fc.boolean(), async (history, skip, length, ofOne) => {
-      const events = await project(transferLog(history))
-      const merchantIds = ofOne ? merchantsOf(events).slice(0, 1) : undefined
-      const fromMs = Date.parse('2026-11-20') + skip * 900_000
-      const range = { merchantIds, from: isoOf(fromMs), to: isoOf(fromMs + length * 3_600_000) }
-      const { bucketMs, buckets } = await bucketsOf(readModels, range)
-      t.equal(bucketMs, length <= 72 ? 3_600_000 : dayMs)
-      const counts = new Map<string, readonly [count: number, amountMinor: bigint]>()
-      for (const { type, data } of events) {
-        const status = reached[type]
-        if (!status || data.at < range.from || data.at >= range.to) continue
-        if (!(merchantIds ?? [data.merchantId]).includes(data.merchantId)) continue
-        const key = `${isoOf(Math.floor(Date.parse(data.at) / bucketMs) * bucketMs)} ${data.kind} ${status}`
-        const [count, amountMinor] = counts.get(key) ?? [0, 0n]
-        counts.set(key, [count + 1, amountMinor + data.amountMinor])
-      }
-      const found = buckets.map(
-        ({ start, kind, status, count, amountMinor }) => [`${start} ${kind} ${status}`, [count, amountMinor]] as const,
-      )
-      t.strictSame(new Map([...found].sort()), new Map([...counts].sort()))
-      t.equal(found.length, counts.size)
-    }),
-    { numRuns },
-  )
-})
+t.test(
+  'the overview counts each reached status once, by hour or by day, and corrections when they happen',
+  async (t) => {
+    const hours = fc.integer({ min: 1, max: 72 })
+    let corrections = 0
+    const lengths = fc.oneof(hours, fc.integer({ min: 73, max: 2_000 }))
+    await fc.assert(
+      fc.asyncProperty(steps, fc.nat(8_000), lengths, fc.boolean(), async (history, skip, length, ofOne) => {
+        const events = await project(transferLog(history))
+        const merchantIds = ofOne ? merchantsOf(events).slice(0, 1) : undefined
+        const fromMs = Date.parse('2026-11-20') + skip * 900_000
+        const range = { merchantIds, from: isoOf(fromMs), to: isoOf(fromMs + length * 3_600_000) }
+        const { bucketMs, buckets } = await bucketsOf(readModels, range)
+        t.equal(bucketMs, length <= 72 ? 3_600_000 : dayMs)
+        const counts = new Map<string, readonly [count: number, amountMinor: bigint, movedMinor: bigint]>()
+        for (const { type, data } of events) {
+          const isCorrection = type === 'TransferCorrected'
+          const status = isCorrection ? 'Completed' : reached[type]
+          if (!status || data.at < range.from || data.at >= range.to) continue
+          if (!(merchantIds ?? [data.merchantId]).includes(data.merchantId)) continue
+          const key = `${isoOf(Math.floor(Date.parse(data.at) / bucketMs) * bucketMs)} ${data.kind} ${status}`
+          const [count, amountMinor, movedMinor] = counts.get(key) ?? [0, 0n, 0n]
+          if (isCorrection) {
+            const changeMinor = data.transactionAmountMinor - data.previousAmountMinor
+            counts.set(key, [count, amountMinor, movedMinor + changeMinor])
+            corrections++
+            continue
+          }
+          const moved = 'transactionAmountMinor' in data ? data.transactionAmountMinor : 0n
+          counts.set(key, [count + 1, amountMinor + data.amountMinor, movedMinor + moved])
+        }
+        const found = buckets.map(
+          ({ start, kind, status, count, amountMinor, transactionAmountMinor }) =>
+            [`${start} ${kind} ${status}`, [count, amountMinor, transactionAmountMinor]] as const,
+        )
+        t.strictSame(new Map([...found].sort()), new Map([...counts].sort()))
+        t.equal(found.length, counts.size)
+      }),
+      { numRuns, examples: [[corrected, 0, 48, false]] },
+    )
+    t.ok(corrections > 0, 'some history contains a correction')
+  },
+)
 
 t.test('open transfers, their age and durations equal the fold of the log', async (t) => {
   await fc.assert(

@@ -50,7 +50,8 @@ t.test('caches served documents within 8 MiB, the last written ones, regardless 
     }
     return documents
   })
-  t.ok(bytes > 4 * mebibyte && bytes < 10 * mebibyte, `${bytes} bytes`)
+  // An earlier test of the process can free some memory in the meantime.
+  t.ok(bytes > 2 * mebibyte && bytes < 10 * mebibyte, `${bytes} bytes`)
   t.equal((await documents.byIds(ids.slice(-200))).size, 200)
   t.equal(counts.found, 0)
   await documents.byIds(ids.slice(0, 1))

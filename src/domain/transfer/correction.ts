@@ -8,6 +8,9 @@ import type { TransferEvent } from './transfer-events.js'
 
 // A completion whose amount was wrong. The history keeps both amounts, and the status stays.
 
+/** The number of corrections of one transfer. Each is kept in its state. */
+const maxCorrections = 100
+
 /** Merchants recognize a corrected amount by this message of the callback. */
 const correctedMessage = 'amount corrected'
 
@@ -25,8 +28,9 @@ export function correct(command: Correct, state: Transfer): Decision<TransferEve
     lateRefusal(command, state) ??
     guardRefusal(command, amountMinor, state, isUnlikely(amountMinor, state, guardFactor))
   if (refusal) return refusal
+  if (corrections.length >= maxCorrections) return refuse('conflict', 'too-many-corrections', { most: maxCorrections })
   const correction = { by, reason, reference }
-  const isLarge = threshold !== null && (booked > threshold || amountMinor > threshold)
+  const isLarge = [state.amountMinor, booked, amountMinor].some((each) => threshold !== null && each > threshold)
   if (!isLarge) return accept(corrected(command, { ...correction, proposedBy: null }, state))
   if (proposed?.amountMinor === amountMinor && proposed.by === by && proposed.reference === reference) return accept()
   const data = { ...commonFields(state, at), ...correction, correctedAmountMinor: amountMinor }

@@ -236,7 +236,7 @@ export function needsAttention(transfer: Transfer): boolean {
   return unsettledMinor(transfer) > 0n && !isWaitingForRest(transfer)
 }
 
-export function isWaitingForRest({ status, funds, amountMinor }: Deposit): boolean {
+function isWaitingForRest({ status, funds, amountMinor }: Deposit): boolean {
   const held = availableMinor(funds)
   return status === 'Pending' && held > 0n && held < amountMinor
 }
