@@ -132,7 +132,8 @@ export class CallbackMemory {
   /** Returns the changes of a transfer up to an event, or `undefined` if its stream must be read. Waits until the event is followed. */
   async changesUpTo({ stream, revision, position }: EventOfTransfer): Promise<readonly Change[] | undefined> {
     const waitUntilMs = performance.now() + this.maxWaitMs
-    while (this.#isAhead(position) && performance.now() < waitUntilMs) await this.#waitForPage()
+    // A timer can fire up to a millisecond early, and the next wait would take as long as the first one.
+    while (this.#isAhead(position) && waitUntilMs - performance.now() > 1) await this.#waitForPage()
     const known = this.#transfers.get(stream)
     return known && known.revision >= revision ? known.all.filter(({ event }) => event.revision <= revision) : undefined
   }

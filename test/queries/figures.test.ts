@@ -230,7 +230,7 @@ t.test(
         t.strictSame(new Map([...found].sort()), new Map([...counts].sort()))
         t.equal(found.length, counts.size)
       }),
-      { numRuns, examples: [[corrected, 0, 48, false]] },
+      { numRuns, examples: [[corrected, 0, 72, false]] },
     )
     t.ok(corrections > 0, 'some history contains a correction')
   },
