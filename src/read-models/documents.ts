@@ -30,8 +30,8 @@ type CommonField = Exclude<
   'trackingId' | 'kind' | 'amountMinor' | 'transactionAmountMinor' | keyof Requested
 >
 
-/** Null or empty in the domain while it has no value. */
-type Optional = 'receiptUrl' | 'message' | 'completedAt' | 'corrections' | 'proposedCorrection'
+/** Null, empty or 0 in the domain while it has no value. */
+type Optional = 'receiptUrl' | 'message' | 'completedAt' | 'corrections' | 'proposals' | 'proposedCorrection'
 
 /** One transfer; `_id` is its trackingId. A field is absent while it has no value. */
 export interface TransferDocument
@@ -49,6 +49,7 @@ export interface TransferDocument
   /** Absent before the completion. */
   readonly completedAt?: string
   readonly corrections?: readonly CorrectedOf<number>[]
+  readonly proposals?: number
   readonly proposedCorrection?: ProposalOf<number>
   // Deposits only.
   readonly channel?: DepositChannel

@@ -15,7 +15,7 @@ import {
 /** Returns the document of a transfer; {@link transferOf} is the inverse. Amounts stay far below 2^53 minor units. */
 export function documentOf(transfer: Transfer, position: number, revision: number): TransferDocument {
   const { trackingId, amountMinor, transactionAmountMinor, receiptUrl, message } = transfer
-  const { completedAt, corrections, proposedCorrection } = transfer
+  const { completedAt, corrections, proposals, proposedCorrection } = transfer
   // One literal, because combining several objects would cost a rebuild a third more time.
   return {
     _id: trackingId,
@@ -31,6 +31,7 @@ export function documentOf(transfer: Transfer, position: number, revision: numbe
     ...(message !== null && { message }),
     ...(completedAt !== null && { completedAt }),
     ...(corrections.length > 0 && { corrections: corrections.map((each) => correctedWith(each, Number)) }),
+    ...(proposals > 0 && { proposals }),
     ...(proposedCorrection && { proposedCorrection: proposalWith(proposedCorrection, Number) }),
     ...(needsAttention(transfer) && {
       attention: transfer.kind,
@@ -73,7 +74,7 @@ export function withoutMetadata({ metadata: _, ...document }: TransferDocument):
 
 export function transferOf(document: TransferDocument): Transfer {
   const { autoCancelledAmountMinor, cancelReason = null, reopened = false } = document
-  const { corrections = [], proposedCorrection } = document
+  const { corrections = [], proposals = 0, proposedCorrection } = document
   const existing = {
     trackingId: document._id,
     merchantId: document.merchantId,
@@ -86,6 +87,7 @@ export function transferOf(document: TransferDocument): Transfer {
     message: document.message ?? null,
     completedAt: document.completedAt ?? null,
     corrections: corrections.map((each) => correctedWith(each, BigInt)),
+    proposals,
     proposedCorrection: proposedCorrection ? proposalWith(proposedCorrection, BigInt) : null,
     createdAt: document.createdAt,
     updatedAt: document.updatedAt,

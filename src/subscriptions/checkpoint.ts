@@ -15,7 +15,7 @@ export interface CheckpointStorage {
 }
 
 /**
- * Stores a checkpoint in the read models, with which it may be lost: the follower must find its work done when it starts again from the
+ * Stores a checkpoint in the read models, with which it can be lost: the follower must find its work done when it starts again from the
  * start of the log. The id distinguishes the event from one that a restored log has in its place.
  */
 export function inReadModels(readModels: ReadModels, follower: string): CheckpointStorage {

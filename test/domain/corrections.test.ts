@@ -122,11 +122,22 @@ t.test('the booked amount changes nothing, and a reference is used once', async 
     .then('conflict')
 })
 
-t.test('a transfer is corrected at most 100 times', async () => {
+t.test('a transfer has at most 100 corrections and proposals', async () => {
   const many = Array.from({ length: 100 }, (_, n) => corrected('deposit', 195_00n - BigInt(n), 194_00n - BigInt(n)))
   given(...booked('deposit'), ...many)
     .when(correct(95_00n))
     .then('conflict')
+  const proposals = Array.from({ length: 100 }, (_, n) => proposed('deposit', 94_00n - BigInt(n)))
+  const threshold = { approvalAboveMinor: 150_00n }
+  given(...booked('deposit'), ...proposals)
+    .when(correct(95_00n, threshold))
+    .then('conflict')
+  given(...booked('deposit'), ...proposals)
+    .when(correct(94_00n - 99n, threshold))
+    .then([], 'a repeat of the latest proposal')
+  given(...booked('deposit'), ...proposals)
+    .when(approve(94_00n - 99n))
+    .then([corrected('deposit', 195_00n, 94_00n - 99n, { by: grace, proposedBy: ada })])
 })
 
 t.test('an unlikely amount must be confirmed', async () => {

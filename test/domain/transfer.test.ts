@@ -62,6 +62,7 @@ t.test('a new transfer is Pending and has no transferred amount', async (t) => {
       updatedAt: createdAt,
       completedAt: null,
       corrections: [],
+      proposals: 0,
       proposedCorrection: null,
     })
   }

@@ -138,6 +138,13 @@ t.test('a manual deposit can wait for two weeks, and one from a wallet for a day
   t.equal(await expiryOf(1), addMs(now, 1440 * minuteMs))
 })
 
+t.test('a repeated create gets the first response, also while a part keeps the deposit open', async (t) => {
+  const body = createBody('hosted', shop.secretKey, { paymentMethod: 7 }, '100.00')
+  const first = (await post(app, paths.hosted, body, { key: shop.webApiKey })).json()
+  await receive(first.trackingId, { revision: 0, amount: 60, reference: 'FT-1' })
+  t.strictSame((await post(app, paths.hosted, body, { key: shop.webApiKey })).json(), first)
+})
+
 t.test('a part keeps the deposit open past its first expiry, and its end is cancelled with the money', async (t) => {
   const trackingId = await created('hosted')
   await receive(trackingId, { revision: 0, amount: 60, reference: 'FT-1' })

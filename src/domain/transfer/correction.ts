@@ -8,7 +8,7 @@ import type { TransferEvent } from './transfer-events.js'
 
 // A completion whose amount was wrong. The history keeps both amounts, and the status stays.
 
-/** The number of corrections of one transfer. Each is kept in its state. */
+/** The number of corrections and proposals of one transfer, so that a program in a loop does not fill the stream. */
 const maxCorrections = 100
 
 /** Merchants recognize a corrected amount by this message of the callback. */
@@ -28,11 +28,12 @@ export function correct(command: Correct, state: Transfer): Decision<TransferEve
     lateRefusal(command, state) ??
     guardRefusal(command, amountMinor, state, isUnlikely(amountMinor, state, guardFactor))
   if (refusal) return refusal
-  if (corrections.length >= maxCorrections) return refuse('conflict', 'too-many-corrections', { most: maxCorrections })
+  if (proposed?.amountMinor === amountMinor && proposed.by === by && proposed.reference === reference) return accept()
+  if (corrections.length + state.proposals >= maxCorrections)
+    return refuse('conflict', 'too-many-corrections', { most: maxCorrections })
   const correction = { by, reason, reference }
   const isLarge = [state.amountMinor, booked, amountMinor].some((each) => threshold !== null && each > threshold)
   if (!isLarge) return accept(corrected(command, { ...correction, proposedBy: null }, state))
-  if (proposed?.amountMinor === amountMinor && proposed.by === by && proposed.reference === reference) return accept()
   const data = { ...commonFields(state, at), ...correction, correctedAmountMinor: amountMinor }
   return accept({ type: 'CorrectionProposed', data })
 }

@@ -22,7 +22,7 @@ export const transferRules = {
   'not-completed': 'The transfer is {status}. Only a completed transfer can be corrected.',
   'correction-recorded': 'A correction to {corrected} with the reference {reference} is already recorded.',
   'correction-too-late': 'A transfer can be corrected for {days} days after its completion. This ended at {until}.',
-  'too-many-corrections': 'A transfer cannot be corrected more than {most} times.',
+  'too-many-corrections': 'A transfer can have at most {most} corrections and proposals.',
   'no-correction-proposed': 'No correction is proposed.',
   'proposal-differs': 'The proposed correction is {proposed}, not {amount}.',
   'correction-four-eyes': 'A correction cannot be proposed and approved by the same user.',

@@ -28,6 +28,8 @@ interface Existing extends Pick<TransferCreated['data'], Identity>, Requested {
   readonly completedAt: string | null
   /** The corrections of the booked amount, oldest first. */
   readonly corrections: readonly Corrected[]
+  /** The number of corrections that were proposed, whether or not they were approved. */
+  readonly proposals: number
   /** The correction that waits for a second person; null for none. */
   readonly proposedCorrection: ProposedCorrection | null
 }
@@ -139,7 +141,9 @@ export function evolve(state: TransferState, event: TransferEvent): TransferStat
     }
     case 'CorrectionProposed': {
       const { by, at, reason, reference, correctedAmountMinor: amountMinor } = event.data
-      return { ...existing(state), proposedCorrection: { by, at, reason, reference, amountMinor }, updatedAt: at }
+      const before = existing(state)
+      const proposedCorrection = { by, at, reason, reference, amountMinor }
+      return { ...before, proposals: before.proposals + 1, proposedCorrection, updatedAt: at }
     }
     case 'TransferCorrected':
       return corrected(existing(state), event.data)
@@ -233,12 +237,14 @@ export function needsAttention(transfer: Transfer): boolean {
   if (transfer.proposedCorrection) return true
   if (transfer.kind === 'withdrawal') return false
   if (transfer.funds.assumedMinor > 0n) return true
-  return unsettledMinor(transfer) > 0n && !isWaitingForRest(transfer)
+  return unsettledMinor(transfer) > 0n && !waitsForRest(transfer)
 }
 
-function isWaitingForRest({ status, funds, amountMinor }: Deposit): boolean {
-  const held = availableMinor(funds)
-  return status === 'Pending' && held > 0n && held < amountMinor
+/** Returns whether a deposit stays open because it holds a part of its amount. */
+export function waitsForRest(transfer: Transfer): boolean {
+  if (transfer.kind === 'withdrawal' || transfer.status !== 'Pending') return false
+  const held = availableMinor(transfer.funds)
+  return held > 0n && held < transfer.amountMinor
 }
 
 const none: readonly never[] = []
@@ -259,6 +265,7 @@ function created(data: TransferCreated['data']): Existing {
     updatedAt: data.at,
     completedAt: null,
     corrections: none,
+    proposals: 0,
     proposedCorrection: null,
     ...pickFields(requestedFields, data),
   }

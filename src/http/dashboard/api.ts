@@ -281,6 +281,8 @@ export const TransferDetail = Type.Object({
   unsettledMinor: Minor,
   /** The amount of a completion that names none. 0 if money was received and none of it is available. */
   expectedMinor: Minor,
+  /** The deposit stays open because it holds a part of its amount. */
+  waitsForRest: Type.Boolean(),
   /** The payments that were recorded manually, oldest first. */
   payments: List(Type.Object({ amountMinor: Minor, reference: Text, receiptUrl: Nullable(Text), at: Time })),
   /** The booked amount before each correction, oldest first. */

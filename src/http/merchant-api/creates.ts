@@ -94,7 +94,7 @@ export const merchantApi: FastifyPluginAsyncTypebox = async (app) => {
     const merchant = request.merchant ?? (await merchantByAddress(request, amount))
     const transfer = (await create(request, merchant, amount, 'hosted')) as Deposit
     const url = payPageUrl(app.services, transfer.trackingId)
-    return { url, ...created(transfer), expiresAt: transfer.expiresAt }
+    return { url, ...created(transfer), expiresAt: transfer.firstExpiresAt }
   }
 
   function createWithKey(channel: 'native' | 'withdrawal') {

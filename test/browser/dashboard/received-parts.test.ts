@@ -97,7 +97,7 @@ else {
     await operator.getByRole('button', { name: 'Correct…' }).click()
     const dialog = operator.getByRole('dialog', { name: 'Correct ₺850.00 of Ada Lovelace' })
     await dialog.getByLabel('Amount to book (TRY)').fill('80')
-    await dialog.getByLabel('Reason').fill('The bank statement says so')
+    await dialog.getByLabel('Reason').fill('The bank statement shows 80.00')
     await ready(operator, 'Correct the amount')
     await dialog.getByRole('button', { name: 'Correct the amount' }).click()
     await dialog.getByLabel('The same amount again (TRY)').fill('80')
@@ -116,7 +116,7 @@ else {
     await approver.getByRole('button', { name: 'Approve the correction…' }).click()
     const title = `Correct ₺850.00 to ₺80.00, as ${nameOf('operator')} proposed?`
     const question = approver.getByRole('dialog', { name: title })
-    await question.getByText('The bank statement says so').waitFor()
+    await question.getByText('The bank statement shows 80.00').waitFor()
     await ready(approver, 'Yes, correct it to ₺80.00')
     await approver.keyboard.press('Enter')
     await waitForText(approver, `${await referenceOf(trackingId)} is corrected.`)
@@ -124,7 +124,7 @@ else {
     const events = await service.transfers.history(trackingId)
     t.match(events.map(({ event }) => event).slice(-2), [
       { type: 'CorrectionProposed', data: { correctedAmountMinor: 80_00n } },
-      { type: 'TransferCorrected', data: { previousAmountMinor: 850_00n, reason: 'The bank statement says so' } },
+      { type: 'TransferCorrected', data: { previousAmountMinor: 850_00n, reason: 'The bank statement shows 80.00' } },
     ])
     t.strictSame(await faultsOf(approver), [])
   })

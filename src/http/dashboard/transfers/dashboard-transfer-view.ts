@@ -12,6 +12,7 @@ import {
   returnedMinor,
   type Transfer,
   unsettledMinor,
+  waitsForRest,
 } from '../../../domain/transfer/transfer.js'
 import { isAllowed } from '../../../domain/user/permissions.js'
 import { UnreadableEventError } from '../../../event-store/event-codec.js'
@@ -102,6 +103,7 @@ export async function detailOf(request: FastifyRequest, found: FoundTransfer): P
     resolvedMinor: Number(funds.resolvedMinor),
     unsettledMinor: Number(unsettledMinor(transfer)),
     expectedMinor: Number(expectedMinor(transfer) ?? 0n),
+    waitsForRest: waitsForRest(transfer),
     payments: funds.payments.map(({ amountMinor, reference, receiptUrl, at }) => {
       return { amountMinor: Number(amountMinor), reference, receiptUrl, at }
     }),

@@ -20,7 +20,6 @@ import { Problem } from '../../components/Problem'
 import { notify } from '../../components/Toasts'
 import { ActionDialog } from './ActionDialog'
 import { act, type DialogAction, type DirectAction, isDirect } from './transfer-actions'
-import { awaitsRest } from './transfer-amounts'
 import { useRefreshTransfer } from './use-transfer'
 
 const icons: { readonly [action in TransferAction]: LucideIcon } = {
@@ -70,7 +69,7 @@ export function TransferActions({ detail }: { readonly detail: TransferDetail })
     else setOpened(action)
   }
   const offered = order.filter((action) => detail.actions.includes(action))
-  const steps: readonly TransferAction[] = awaitsRest(detail) ? ['receive', ...usualSteps] : usualSteps
+  const steps: readonly TransferAction[] = detail.waitsForRest ? ['receive', ...usualSteps] : usualSteps
   const next = steps.find((action) => offered.includes(action))
   // An open dialog and a failed action stay visible, even if the transfer no longer allows any action.
   if (offered.length === 0 && !detail.payoutsStopped && !opened && !direct.error) return null

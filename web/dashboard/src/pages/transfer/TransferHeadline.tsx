@@ -8,7 +8,7 @@ import { Flag, StatusBadge } from '../../components/Badge'
 import { useAmounts } from '../../components/use-amounts'
 import { activeClaim, leftMs, minutesAndSeconds } from '../payouts/claim-time'
 import { useSecondClock } from '../payouts/claim-timers'
-import { awaitsRest, differenceMinor, missingMinor } from './transfer-amounts'
+import { differenceMinor, missingMinor } from './transfer-amounts'
 
 /** Shows the amount that moved, next to the requested one if they differ, with the status and one flag. */
 export function TransferHeadline({ detail }: { readonly detail: TransferDetail }) {
@@ -56,7 +56,8 @@ function HeadlineFlag({ detail }: { readonly detail: TransferDetail }) {
       </Flag>
     )
   }
-  if (awaitsRest(detail)) return <Flag>{text('transfer.amountMissing', { amount: format(missingMinor(detail)) })}</Flag>
+  if (detail.waitsForRest)
+    return <Flag>{text('transfer.amountMissing', { amount: format(missingMinor(detail)) })}</Flag>
   if (difference !== 0) {
     const amount = format(Math.abs(difference))
     return (

@@ -8,9 +8,11 @@ import { Card } from '../../components/Card'
 import { ReceiptLink } from '../../components/ReceiptLink'
 import { exactTime, Time } from '../../components/Time'
 import { useAmounts } from '../../components/use-amounts'
-import { awaitsRest, differenceMinor, missingMinor } from './transfer-amounts'
+import { differenceMinor, missingMinor } from './transfer-amounts'
 
 interface Line {
+  /** Defaults to the label. */
+  readonly key?: string
   readonly label: string
   readonly minor: number
   /** `differs`: a person has to know. `total`: the amount that moved. `part`: explains the amount above. */
@@ -24,7 +26,7 @@ export function TransferMoney({ detail }: { detail: TransferDetail }) {
   const text = useText()
   const intl = useIntl()
   const isDeposit = detail.kind === 'deposit'
-  const isWaiting = awaitsRest(detail)
+  const { waitsForRest: isWaiting } = detail
   const difference = isWaiting ? 0 : differenceMinor(detail)
   const parts = detail.payments.map(({ amountMinor: minor, reference, receiptUrl, at }): Line => {
     const more = (
@@ -32,7 +34,7 @@ export function TransferMoney({ detail }: { detail: TransferDetail }) {
         <Time at={at} exact /> {receiptUrl !== null && <ReceiptLink url={receiptUrl} />}
       </>
     )
-    return { label: reference, minor, mark: 'part', more }
+    return { key: `payment ${reference}`, label: reference, minor, mark: 'part', more }
   })
   const lines: (Line | false)[] = [
     { label: text('transfer.requested'), minor: detail.amountMinor },
@@ -44,8 +46,8 @@ export function TransferMoney({ detail }: { detail: TransferDetail }) {
       minor: detail.transactionAmountMinor,
       mark: 'total',
     },
-    ...detail.corrections.toReversed().map(({ fromMinor: minor }): Line => {
-      return { label: text('transfer.beforeCorrection'), minor, mark: 'part' }
+    ...detail.corrections.toReversed().map(({ fromMinor: minor }, index): Line => {
+      return { key: `correction ${index}`, label: text('transfer.beforeCorrection'), minor, mark: 'part' }
     }),
     difference !== 0 && {
       label: text(difference > 0 ? 'transfer.more' : 'transfer.less'),
@@ -67,9 +69,8 @@ export function TransferMoney({ detail }: { detail: TransferDetail }) {
       <dl className="TransferMoney">
         {lines
           .filter((line) => line !== false)
-          .map(({ label, minor, mark, more }, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: labels repeat, and lines have no state
-            <div key={index} data-mark={mark}>
+          .map(({ label, key = label, minor, mark, more }) => (
+            <div key={key} data-mark={mark}>
               <dt>
                 <bdi>{label}</bdi>
                 {more && <span className="TransferMoney-more">{more}</span>}

@@ -9,8 +9,3 @@ export function differenceMinor({ amountMinor, transactionAmountMinor, hasAmount
 export function missingMinor({ status, amountMinor, unsettledMinor }: TransferDetail): number {
   return status === 'Completed' ? 0 : Math.max(0, amountMinor - unsettledMinor)
 }
-
-/** Returns whether a deposit stays open for the rest of its money, because it was paid in part. */
-export function awaitsRest(detail: TransferDetail): boolean {
-  return detail.status === 'Pending' && detail.unsettledMinor > 0 && missingMinor(detail) > 0
-}
