@@ -93,6 +93,8 @@ const program = await build({ ...forNode, entryPoints, plugins: [importShared, a
 const libraries = await build({
   ...{
     ...forNode,
+    // Short names of local variables make the package 60 kB smaller. Classes and functions keep theirs, which errors and traces show.
+    ...{ minifyIdentifiers: true, keepNames: true },
     outdir: join(folder, sharedFolder),
     plugins: [allExports],
   },

@@ -152,7 +152,7 @@ type Run = (directory: string, args: readonly string[]) => Promise<Finished>
 export function jsonOf(run: Run) {
   return async <Answer>(directory: string, ...args: string[]): Promise<Answer> => {
     const { status, stdout, stderr } = await run(directory, [...args, '--json'])
-    if (status !== 0) throw new Error(`transferd ${args.join(' ')}: exit status ${status}: ${stderr}`)
+    if (status !== 0) throw new Error(`transferd ${args.join(' ')}: exit status ${status}: ${stderr}${stdout}`)
     return JSON.parse(stdout) as Answer
   }
 }
