@@ -95,6 +95,7 @@ export class CallbackMemory {
   readonly unrecorded: UnrecordedEvents
   /** Ends the wait for the next page, which all recordings share. */
   #nextPage: { readonly taken: AbortController; readonly wait: Promise<void> } | undefined
+  #hasEnded = false
 
   /** `through` is the position up to which everything is known or must be read: at first, where following starts. */
   constructor(
@@ -125,15 +126,20 @@ export class CallbackMemory {
     }
     this.unrecorded.take(page)
     this.through = checkpoint
-    this.#nextPage?.taken.abort()
-    this.#nextPage = undefined
+    this.#endWait()
+  }
+
+  /** No page follows, so nothing waits for one. Otherwise each recording in progress would delay a stop. */
+  end(): void {
+    this.#hasEnded = true
+    this.#endWait()
   }
 
   /** Returns the changes of a transfer up to an event, or `undefined` if its stream must be read. Waits until the event is followed. */
   async changesUpTo({ stream, revision, position }: EventOfTransfer): Promise<readonly Change[] | undefined> {
     const waitUntilMs = performance.now() + this.maxWaitMs
     // A timer can fire up to a millisecond early, and the next wait would take as long as the first one.
-    while (this.#isAhead(position) && waitUntilMs - performance.now() > 1) await this.#waitForPage()
+    while (!this.#hasEnded && this.#isAhead(position) && waitUntilMs - performance.now() > 1) await this.#waitForPage()
     const known = this.#transfers.get(stream)
     return known && known.revision >= revision ? known.all.filter(({ event }) => event.revision <= revision) : undefined
   }
@@ -168,6 +174,11 @@ export class CallbackMemory {
     const before = known.lane?.causes ?? lane.causes
     const causes = before === lane.causes ? before : new Map([...before, ...lane.causes])
     this.#lanes.set(trackingId, { ...known, lane: { ...lane, causes } })
+  }
+
+  #endWait(): void {
+    this.#nextPage?.taken.abort()
+    this.#nextPage = undefined
   }
 
   #waitForPage(): Promise<void> {

@@ -58,7 +58,7 @@ export function startCallbacks(deps: CallbackDependencies): Part {
         memory.take(page)
         worker.take(page)
       },
-    })
+    }).finally(() => memory.end())
     try {
       await Promise.all([
         following,

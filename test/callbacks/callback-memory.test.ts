@@ -56,3 +56,12 @@ t.test(
     t.equal((await waiting)?.length, 1)
   },
 )
+
+t.test('no recording waits for its event once nothing is followed', async (t) => {
+  const hourMs = 3_600_000
+  const memory = new CallbackMemory(undefined, hourMs)
+  const waiting = memory.changesUpTo(recordedCreation(1, null))
+  memory.end()
+  t.equal(await waiting, undefined)
+  t.equal(await memory.changesUpTo(recordedCreation(2, null)), undefined)
+})

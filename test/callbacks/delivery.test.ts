@@ -53,6 +53,23 @@ t.test('sends one callback for a completed deposit, with a valid body, hash and 
   t.equal(text, JSON.stringify(body))
 })
 
+t.test(
+  'callbacks that are recorded while the worker drops an idle endpoint are sent once, by the next one',
+  async (t) => {
+    const world = await openWorld(t, { timing: { searchMs: 1 } })
+    const receiver = await startReceiver(t)
+    const { id } = await world.merchant(receiver.url)
+    world.start()
+    for (let sent = 0; sent < 200; sent++) {
+      await world.completed(id)
+      await until(() => receiver.received.length > sent)
+    }
+    t.equal(new Set(receiver.received.map(({ webhookId }) => webhookId)).size, 200)
+    t.equal(receiver.received.length, 200)
+    t.equal(world.counts.attempts.failed, 0)
+  },
+)
+
 t.test('a callback that succeeds at the first attempt costs two appends, and its streams are not read', async (t) => {
   const calls = { appends: 0, reads: 0 }
   const wrapStore = (store: EventStore): EventStore => ({

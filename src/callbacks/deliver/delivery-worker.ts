@@ -216,8 +216,9 @@ export class DeliveryWorker {
     setImmediate(() => this.#pump(endpoint))
   }
 
-  /** Starts as many attempts as the limits allow. */
+  /** Starts as many attempts as the limits allow, unless the endpoint was dropped: its connections are closed, and its successor sends. */
   #pump(endpoint: CallbackEndpoint): void {
+    if (this.#endpoints.get(endpoint.merchantId) !== endpoint) return
     while (!this.stop.aborted && this.#mayAttempt(endpoint)) {
       const trackingId = endpoint.lanes.take()
       if (trackingId === undefined) break
