@@ -16,7 +16,7 @@ import { type EventOfTransfer, UnrecordedEvents } from './record/unrecorded-even
 
 /** A change of a transfer that triggers a callback. */
 export interface Change {
-  readonly event: Pick<RecordedEvent, 'id' | 'stream' | 'revision' | 'metadata'>
+  readonly event: Pick<RecordedEvent, 'id' | 'stream' | 'revision' | 'type' | 'metadata'>
   /** The transfer's state after the event. */
   readonly transfer: Transfer
 }
@@ -38,7 +38,7 @@ export class TransferChanges {
 
   /** @throws UnreadableEventError */
   add(recorded: RecordedEvent): void {
-    const { id, stream, revision, metadata } = recorded
+    const { id, stream, revision, type, metadata } = recorded
     this.revision = revision
     const event = readEvent(recorded) as TransferEvent | undefined
     if (!event) return
@@ -47,7 +47,7 @@ export class TransferChanges {
     if (transfer.kind === 'none') throw new Error(`${stream}@${revision} left no transfer`)
     this.#state = transfer
     if (triggersCallback(recorded, before, transfer))
-      this.all.push({ event: { id, stream, revision, metadata }, transfer })
+      this.all.push({ event: { id, stream, revision, type, metadata }, transfer })
   }
 }
 

@@ -29,6 +29,7 @@ import {
   reason,
   reference,
   required,
+  returnReason,
   time,
   url,
   type Values,
@@ -267,6 +268,24 @@ function addSettlingCommands(transfers: Command): void {
       receiptUrl: required(option('<url>', receipt, url)),
     },
     ({ amount: amountMinor, receiptUrl }) => ({ type: 'ReturnFunds', amountMinor, receiptUrl }),
+  )
+  settles(
+    transfers,
+    'payout-returned',
+    'record that the bank sent money of a completed withdrawal back',
+    [
+      '19c4a7d0 --amount 95.00 --reason-code AC04 --reference RT2611270091',
+      '19c4a7d0 --amount 5 --reason-code NARR --reference RT2611280017 --receipt-url https://bank.example/r/6',
+    ],
+    {
+      amount: required(option('<amount>', 'the amount that came back, such as 95.00', amount)),
+      reasonCode: required(returnReason),
+      reference: required(option('<text>', "the bank's reference; each stands for one return", reference)),
+      receiptUrl: option('<url>', 'the address of the receipt', url),
+    },
+    ({ amount: returnedAmountMinor, reasonCode, reference, receiptUrl }) => {
+      return { type: 'ReturnPayout', returnedAmountMinor, reasonCode, reference, receiptUrl }
+    },
   )
   const resolutions = [
     '7b0f2c1e --reason "The customer was credited."',

@@ -18,6 +18,7 @@ const technical: ReadonlySet<string> = new Set([
     'referenceId',
     'at',
     'callbackOnCreate',
+    'callbackOnMoney',
     'hashId',
     'webhookId',
     'transferRevision',

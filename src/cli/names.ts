@@ -3,6 +3,7 @@ import { erasedAccountNumber, erasedText } from '../domain/erased-data.js'
 import { isOpenRecord } from '../domain/event-summary.js'
 import { type Currency, formatWithCode } from '../domain/money.js'
 import type { PaymentMethod } from '../domain/payment-method.js'
+import { isReturnReason, returnReasons } from '../domain/transfer/return-reasons.js'
 import { statusCodes } from '../domain/transfer/status.js'
 import { escapeHidden } from '../kernel/text.js'
 import type { CommandStores } from './cli-stores.js'
@@ -96,6 +97,7 @@ export function namesFrom({ currency, paymentMethods, user, merchant }: KnownNam
     if (status !== undefined) return `${status} (${statusCodes[status as keyof typeof statusCodes]})`
     const merchantName = name === 'merchantId' || name === 'merchantIds' ? merchant(text) : undefined
     if (merchantName !== undefined) return `${merchantName} (${text})`
+    if (name === 'reasonCode' && isReturnReason(text)) return `${text} (${returnReasons[text]})`
     const method = name === 'paymentMethod' ? paymentMethods.find(({ code }) => code === given)?.name : undefined
     if (method !== undefined) return `${method} (${text})`
     return name === 'accountNumber' && given === erasedAccountNumber ? erasedText : text

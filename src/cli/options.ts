@@ -4,6 +4,7 @@ import { violate } from '../domain/decider.js'
 import { parseAmount } from '../domain/money.js'
 import { normalEmail } from '../domain/password-rules.js'
 import { refusalText } from '../domain/refusal-texts.js'
+import { isReturnReason, type ReturnReason, returnReasonCodes } from '../domain/transfer/return-reasons.js'
 import { isVisible } from '../kernel/text.js'
 import { isDate, parseTime } from '../kernel/time.js'
 import { typedAmount } from '../kernel/typed-text.js'
@@ -158,8 +159,18 @@ export const message = (text: string) => visible(short(text))
 /** Accepts a message that is not blank. */
 export const reason = (text: string) => message(notBlank(text))
 
-/** Accepts the reference of a payment or a correction. */
+/** Accepts the reference of a payment, a correction or a return. */
 export const reference = text(maxReferenceLength)
+
+const returnReasonCode = parsed(
+  (text) => (isReturnReason(text) ? text : undefined),
+  refusalText(violate('return-reason-unknown')),
+)
+export const returnReason: OptionOf<ReturnReason | undefined> = {
+  form: '<code>',
+  description: 'the return reason code of the bank; NARR for any other reason',
+  complete: (option) => option.choices(returnReasonCodes).argParser(returnReasonCode),
+}
 
 /** Rejects an empty path, which usually comes from an unset variable in a script and would mean the current directory. */
 export const path = matching((text) => text !== '', 'It must not be empty.')

@@ -14,6 +14,7 @@ const mainFields = [
   'approvedAmountMinor',
   'correctedAmountMinor',
   'previousAmountMinor',
+  'reasonCode',
   'reference',
   'proposedBy',
   'attempt',

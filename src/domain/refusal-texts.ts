@@ -23,6 +23,7 @@ export const changeTexts: { readonly [type: string]: string } & { readonly [type
   WithdrawalReleased: 'released it',
   WithdrawalAddedToBankFile: 'put it into a bank file',
   WithdrawalApproved: 'approved it',
+  WithdrawalReturned: 'recorded money that came back',
   PersonalDataErased: "erased its customer's data",
 }
 

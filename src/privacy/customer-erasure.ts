@@ -183,8 +183,9 @@ function listTransfers(
 }
 
 export function receiptUrlsOf(transfer: Transfer): readonly string[] {
-  const returns = transfer.kind === 'deposit' ? transfer.funds.returns.map(({ receiptUrl }) => receiptUrl) : []
-  return [...new Set([...(transfer.receiptUrl === null ? [] : [transfer.receiptUrl]), ...returns])]
+  const { returns } = transfer.kind === 'deposit' ? transfer.funds : transfer
+  const urls = [transfer.receiptUrl, ...returns.map(({ receiptUrl }) => receiptUrl)]
+  return [...new Set(urls.filter((url) => url !== null))]
 }
 
 interface Retention {

@@ -8,6 +8,7 @@ import type {
   Funds,
   Payment,
   Payout,
+  PayoutReturn,
   ProposedCorrection,
   Transfer,
   Withdrawal,
@@ -64,6 +65,8 @@ export interface TransferDocument
   readonly payout?: PayoutOf<number>
   /** The ids of the bank files that contain it, with spaces between them: an index serves a field without structure only. */
   readonly bankFiles?: string
+  readonly returns?: readonly PayoutReturnOf<number>[]
+  readonly resolvedMinor?: number
   /** The part of the received money that arrived after the deposit had ended. */
   readonly lateMinor?: number
   /** Equals `expiresAt` while the deposit is Pending. */
@@ -104,6 +107,9 @@ export type ProposalOf<Amount> = Omit<ProposedCorrection, 'amountMinor'> & { rea
 export interface PayoutOf<Amount> extends Omit<Payout, 'approval'> {
   readonly approval: (Omit<Approval, 'amountMinor'> & { readonly amountMinor: Amount }) | null
 }
+
+/** The domain's `PayoutReturn`; a document has numbers. */
+export type PayoutReturnOf<Amount> = Omit<PayoutReturn, 'amountMinor'> & { readonly amountMinor: Amount }
 
 /** One callback of one transfer; `_id` is its webhookId, which is the id of the transfer's event. */
 export interface CallbackDocument extends Document {

@@ -7,6 +7,7 @@ import {
   type CorrectedOf,
   type FundsOf,
   type PayoutOf,
+  type PayoutReturnOf,
   type ProposalOf,
   type Stored,
   type TransferDocument,
@@ -47,11 +48,13 @@ export function documentOf(transfer: Transfer, position: number, revision: numbe
 
 function fieldsOfKind(transfer: Transfer): Partial<TransferDocument> {
   if (transfer.kind === 'withdrawal') {
-    const { payout } = transfer
+    const { payout, returns, resolvedMinor } = transfer
     return {
       ...storedFields(payeeFields, transfer),
       ...(payout.steps.length > 0 && { payout: payoutWith(payout, Number) }),
       ...(payout.files.length > 0 && { bankFiles: payout.files.map(({ messageId }) => messageId).join(' ') }),
+      ...(returns.length > 0 && { returns: returns.map((each) => returnWith(each, Number)) }),
+      ...(resolvedMinor > 0n && { resolvedMinor: Number(resolvedMinor) }),
     }
   }
   const { channel, expiresAt, firstExpiresAt, funds, autoCancelledAmountMinor, cancelReason, reopened } = transfer
@@ -95,7 +98,9 @@ export function transferOf(document: TransferDocument): Transfer {
   }
   if (document.kind === 'withdrawal') {
     const payout = document.payout ? payoutWith(document.payout, BigInt) : noPayout
-    return { kind: 'withdrawal', payout, ...existing, ...fieldsOf(payeeFields, document) }
+    const { returns = [], resolvedMinor = 0 } = document
+    const back = { returns: returns.map((each) => returnWith(each, BigInt)), resolvedMinor: BigInt(resolvedMinor) }
+    return { kind: 'withdrawal', payout, ...back, ...existing, ...fieldsOf(payeeFields, document) }
   }
   return {
     kind: 'deposit',
@@ -154,6 +159,10 @@ function correctedWith<From, To>(correction: CorrectedOf<From>, convert: (amount
 
 function proposalWith<From, To>(proposal: ProposalOf<From>, convert: (amount: From) => To): ProposalOf<To> {
   return { ...proposal, amountMinor: convert(proposal.amountMinor) }
+}
+
+function returnWith<From, To>(each: PayoutReturnOf<From>, convert: (amount: From) => To): PayoutReturnOf<To> {
+  return { ...each, amountMinor: convert(each.amountMinor) }
 }
 
 function payoutWith<From, To>(payout: PayoutOf<From>, convert: (amount: From) => To): PayoutOf<To> {

@@ -238,6 +238,30 @@ t.test('records the parts of a bank transfer, each reference once', async (t) =>
   t.match(fromWallet, { status: 1, stderr: /The customer pays this deposit from a wallet/ })
 })
 
+t.test('records money of a payout that comes back, until it is resolved', async (t) => {
+  const { body } = await client.withdrawal('came-back', '100.00', 'TR330006100519786457841326')
+  const trackingId = String((body.result as { trackingId: string }).trackingId)
+  const back = ['payout-returned', trackingId, '--amount', '60', '--reason-code', 'AC04', '--reference']
+  const early = await runCli(directory, ['transfers', ...back, 'RT1'])
+  t.match(early, { status: 1, stderr: /The withdrawal is Pending. Only the money of a completed withdrawal/ })
+  await cliJson(directory, 'merchants', 'set', service.sandbox!.merchantId, '--no-approval-above')
+  t.match(await transfers('complete', trackingId), { changed: true })
+  const returned = { status: 2, transactionAmount: 100, returnedAmount: 60, resolvedAmount: 0, lateFunds: 60 }
+  t.match(await transfers(...back, ' RT1 '), { ...returned, changed: true, needsAttention: true })
+  t.match(await transfers(...back, 'RT1'), { ...returned, changed: false })
+  const tooMuch = await runCli(directory, ['transfers', ...back, 'RT2'])
+  t.match(tooMuch, { status: 1, stderr: /No more than 40.00 of the paid amount can still come back./ })
+  const other = await runCli(directory, ['transfers', ...back.with(5, 'MS03'), 'RT1'])
+  t.match(other, { status: 1, stderr: /A return of 60.00 for AC04 with the reference RT1 is already recorded./ })
+  const unknown = await runCli(directory, ['transfers', ...back.with(5, 'XX99'), 'RT2'])
+  t.match(unknown, { status: 2, stderr: /such as AC04. Use NARR for any other reason./ })
+  const resolved = await transfers('resolve', trackingId, '--reason', 'The customer was paid in cash.')
+  t.match(resolved, { changed: true, needsAttention: false, returnedAmount: 60, resolvedAmount: 60, lateFunds: 0 })
+  const { stdout } = await runCli(directory, ['audit', 'story', trackingId])
+  t.match(stdout, /The bank sent money back: 60\.00/)
+  t.match(stdout.replaceAll(/\s+/g, ' '), /Return reason AC04 \(the account is closed\)/)
+})
+
 t.test('corrects a completed transfer, above the threshold with a second user', async (t) => {
   await cliJson(directory, 'merchants', 'set', service.sandbox!.merchantId, '--no-auto-cancel-mismatch')
   const trackingId = await deposit('mistyped')

@@ -21,6 +21,7 @@ const shownSettings = {
   requireNativeHash: true,
   requireSignature: 'withdrawals',
   callbackOnCreate: false,
+  callbackOnMoney: false,
   returnUrl: null as string | null,
   frameAncestors: [] as readonly string[],
   paymentInstructions: [{ paymentMethod: 2, text: 'First line\nSecond line' }],

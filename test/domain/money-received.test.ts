@@ -33,6 +33,7 @@ const returnMoney = (amountMinor: bigint, receiptUrl = 'https://bank.example/bac
   amountMinor,
   receiptUrl,
   toleranceMinor: 0n,
+  callbackOnMoney: false,
   at: later,
 })
 

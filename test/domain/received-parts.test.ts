@@ -97,6 +97,7 @@ t.test('too much money stays open and needs a decision: an operator books it or 
     data: {
       ...common('deposit'),
       ...{ returnedAmountMinor: 30_00n, receiptUrl: 'https://bank.example/b', hasAmountMismatch: false },
+      callbackOnMoney: false,
     },
   }
   given(...much)
@@ -105,6 +106,7 @@ t.test('too much money stays open and needs a decision: an operator books it or 
       amountMinor: 30_00n,
       receiptUrl: 'https://bank.example/b',
       toleranceMinor: 0n,
+      callbackOnMoney: false,
       at: later,
     })
     .then([returned])

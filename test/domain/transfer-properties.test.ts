@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { isTerminal } from '../../src/domain/transfer/status.js'
 import {
+  keptMinor,
   needsAttention,
   noFunds,
   returnedMinor,
@@ -119,6 +120,16 @@ const approval: fc.Arbitrary<TransferCommand> = fc
   .map((approval) => ({
     ...{ type: 'ApproveCorrection' as const, ...approval, toleranceMinor: 0n, correctionDays: 30, at: later },
   }))
+const payoutReturn: fc.Arbitrary<TransferCommand> = fc
+  .record({
+    returnedAmountMinor: minor,
+    reference: fc.nat(4),
+    reasonCode: fc.constantFrom('AC04' as const, 'NARR' as const),
+  })
+  .map(({ reference, ...back }) => ({
+    ...{ type: 'ReturnPayout' as const, ...back, reference: `RT-${reference}`, receiptUrl: null },
+    ...{ callbackOnMoney: false, by: 'user:ada', at: later },
+  }))
 const moneyCommand: fc.Arbitrary<TransferCommand> = fc.oneof(
   fc
     .record({
@@ -138,7 +149,7 @@ const moneyCommand: fc.Arbitrary<TransferCommand> = fc.oneof(
     .record({ receivedAmountMinor: minor, mismatchPolicy: policy, manualControlAboveMinor: fc.constantFrom(null, 1n) })
     .map((received) => ({ type: 'ReceiveFunds' as const, ...received, receiptUrl: null, at: later })),
   fc.record({ amountMinor: minor, receipt: fc.nat(5) }).map(({ amountMinor, receipt }) => ({
-    ...{ type: 'ReturnFunds' as const, amountMinor, toleranceMinor: 0n, at: later },
+    ...{ type: 'ReturnFunds' as const, amountMinor, toleranceMinor: 0n, callbackOnMoney: false, at: later },
     receiptUrl: `https://bank.example/${receipt}`,
   })),
   part,
@@ -155,6 +166,7 @@ const moneyCommand: fc.Arbitrary<TransferCommand> = fc.oneof(
     })),
   approval,
   approval,
+  payoutReturn,
   fc.constant({ type: 'ResolveAttention' as const, reason: 'settled', at: later }),
   fc.constant({ type: 'Reopen' as const, reason: 'the money arrived', at: later }),
 )
@@ -241,22 +253,77 @@ t.test('received = booked + held + returned + resolved after any sequence', asyn
   for (const [name, count] of Object.entries({ ...seen, ...done })) t.ok(count > 20, `${name} occurred ${count} times`)
 })
 
+t.test(
+  'paid = kept + returned after any sequence, and a withdrawal needs attention while returned money is undecided',
+  async (t) => {
+    const seen = { kept: 0, returned: 0, resolved: 0, unsettled: 0, rejected: 0, repeated: 0, corrected: 0 }
+    const payoutCommand = fc.oneof(moneyCommand, payoutReturn, payoutReturn)
+    const history = fc.tuple(fc.boolean(), fc.array(payoutCommand, { maxLength: 25, size: 'max' }))
+    fc.assert(
+      fc.property(history, ([isPaid, others]) => {
+        let before = 0n
+        play(
+          [createWithdrawal, [...(isPaid ? [complete] : []), ...others]],
+          (_, events) => {
+            if (events.some(({ type }) => type === 'TransferCorrected')) seen.corrected++
+          },
+          (state, command) => {
+            if (state.kind !== 'withdrawal') throw new Error('the transfer is not a withdrawal')
+            const { status, transactionAmountMinor, returns, resolvedMinor: resolved } = state
+            const [kept, returned, unsettled] = [keptMinor(state), returnedMinor(state), unsettledMinor(state)]
+            equal(status === 'Completed' ? transactionAmountMinor : 0n, kept + returned)
+            equal(returned, resolved + unsettled)
+            for (const [name, part] of Object.entries({ kept, returned, resolved, unsettled }) as [
+              keyof typeof seen,
+              bigint,
+            ][]) {
+              if (part < 0n) throw new Error(`${name} is ${part}`)
+              if (part > 0n) seen[name]++
+            }
+            equal(needsAttention(state), unsettled > 0n || state.proposedCorrection !== null)
+            equal(
+              new Set(returns.map(({ reference }) => reference)).size,
+              returns.length,
+              'a reference stands for one return',
+            )
+            if (command.type === 'ReturnPayout') {
+              const own = returns.find(({ reference }) => reference === command.reference)
+              const isNew = returned > before
+              if (isNew) equal(returned, before + command.returnedAmountMinor)
+              else if (own?.amountMinor === command.returnedAmountMinor && own.reasonCode === command.reasonCode)
+                seen.repeated++
+              else seen.rejected++
+            } else equal(returned, before, `${command.type} does not change the returned money`)
+            if (command.type === 'ResolveAttention') equal(unsettled, 0n)
+            before = returned
+          },
+        )
+      }),
+      { numRuns: 500 },
+    )
+    for (const [name, count] of Object.entries(seen)) t.ok(count > 20, `${name} occurred ${count} times`)
+  },
+)
+
 t.test('stored and decoded events fold to the same state', async () => {
   const metadata = { actor: 'system:test', $correlationId: 'c', $causationId: 'c' }
   fc.assert(
-    fc.property(fc.oneof(commands, fc.tuple(fc.constant(createDeposit), fc.array(moneyCommand))), (sequence) => {
-      const { state, history } = play(sequence, () => {})
-      const stored = history.map((event, revision) => {
-        const encoded = JSON.parse(JSON.stringify(encodeEvent(event, metadata)))
-        return { ...encoded, stream: 'transfer-x', revision, position: { commit: 0n, prepare: 0n }, recordedAtMs: 0 }
-      })
-      const read = stored.map((recorded) => decodeEvent(recorded) as TransferEvent)
-      deepStrictEqual(read, history)
-      deepStrictEqual(read.reduce(transferDecider.evolve, transferDecider.initialState), state)
-      if (state.kind === 'none') return
-      const document = JSON.parse(JSON.stringify(documentOf(state, 0, 0))) as TransferDocument
-      deepStrictEqual(transferOf(document), state, 'the read model keeps the same state')
-    }),
+    fc.property(
+      fc.oneof(commands, fc.tuple(fc.constantFrom(createDeposit, createWithdrawal), fc.array(moneyCommand))),
+      (sequence) => {
+        const { state, history } = play(sequence, () => {})
+        const stored = history.map((event, revision) => {
+          const encoded = JSON.parse(JSON.stringify(encodeEvent(event, metadata)))
+          return { ...encoded, stream: 'transfer-x', revision, position: { commit: 0n, prepare: 0n }, recordedAtMs: 0 }
+        })
+        const read = stored.map((recorded) => decodeEvent(recorded) as TransferEvent)
+        deepStrictEqual(read, history)
+        deepStrictEqual(read.reduce(transferDecider.evolve, transferDecider.initialState), state)
+        if (state.kind === 'none') return
+        const document = JSON.parse(JSON.stringify(documentOf(state, 0, 0))) as TransferDocument
+        deepStrictEqual(transferOf(document), state, 'the read model keeps the same state')
+      },
+    ),
     { numRuns: 200 },
   )
 })

@@ -18,6 +18,7 @@ const notPersonal = new Set([
     'returnedAmountMinor',
   ],
   ...['correctedAmountMinor', 'previousAmountMinor', 'receivedAmountChangeMinor', 'openUntil'],
+  ...['reasonCode', 'callbackOnMoney'],
   ...['resolvedAmountMinor', 'approvedAmountMinor', 'collectedAmountMinor', 'amountTexts'],
   // The URL of a receipt contains no personal data, and an erasure deletes the file.
   'receiptUrl',

@@ -81,7 +81,7 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
     if (state.kind === 'none') throw new Error('a transfer without events')
     const { trackingId, ...rest } = state
     const { funds, payout, autoCancelledAmountMinor, cancelReason, reopened, ...others } = { ...initialFields, ...rest }
-    const { corrections, proposals, firstExpiresAt, ...fields } = others
+    const { corrections, proposals, firstExpiresAt, returns, resolvedMinor, ...fields } = others
     const lateMinor = stream.reduce((late, { event }, index) => {
       if (event.type !== 'LateFundsReceived') return late
       const before = stream
@@ -101,6 +101,8 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
       ...(reopened && { reopened }),
       ...(proposals > 0 && { proposals }),
       ...(corrections.length > 0 && { corrections: asNumbers(corrections) }),
+      ...(returns.length > 0 && { returns: asNumbers(returns) }),
+      ...(resolvedMinor > 0n && { resolvedMinor: Number(resolvedMinor) }),
       ...(state.kind === 'deposit' && firstExpiresAt !== state.expiresAt && { firstExpiresAt }),
       ...(lateMinor > 0 && { lateMinor }),
       ...(transfer.needsAttention(state) && {
@@ -121,6 +123,8 @@ const initialFields = {
   cancelReason: null,
   reopened: false,
   firstExpiresAt: '',
+  returns: [],
+  resolvedMinor: 0n,
 }
 
 function asNumbers(value: unknown): unknown {
@@ -173,6 +177,7 @@ const statusReached: { readonly [type in TransferEvent['type']]: Status | null }
   WithdrawalReleased: null,
   WithdrawalAddedToBankFile: null,
   WithdrawalApproved: null,
+  WithdrawalReturned: null,
   PersonalDataErased: null,
 }
 
@@ -181,7 +186,7 @@ function totalDocuments(events: readonly Recorded<TransferEvent>[]): Document[] 
     const { type, data } = one.event
     const status = statusReached[type]
     let { amountMinor } = data
-    if (type === 'FundsReturned') amountMinor = data.returnedAmountMinor
+    if (type === 'FundsReturned' || type === 'WithdrawalReturned') amountMinor = data.returnedAmountMinor
     if (type === 'LateFundsReceived' || type === 'FundsReceived') amountMinor = data.receivedAmountMinor
     if (type === 'TransferCorrected') amountMinor = data.transactionAmountMinor - data.previousAmountMinor
     if (type === 'AttentionResolved') amountMinor = data.resolvedAmountMinor
@@ -225,6 +230,7 @@ function quarterStart({ event: { data } }: Recorded<TransferEvent>): string {
 const additionalStatus: { readonly [type in TransferEvent['type']]?: string } = {
   TransferReopened: 'Reopened',
   FundsReturned: 'Returned',
+  WithdrawalReturned: 'Returned',
   LateFundsReceived: 'Received',
   FundsReceived: 'Received',
   TransferCorrected: 'Corrected',

@@ -131,10 +131,15 @@ function transferCommand({ transfer, what, amount }: Step, trackingId: string, a
         const correction = { by: by.by, reason: 'mistyped', reference: message && `CASE-${amount % 3}` }
         return { type: 'Correct', ...amounts, ...rules, ...correction, at }
       }
+      if (amount % 5 === 0) {
+        const money = { returnedAmountMinor: BigInt(1 + (amount % 400)), reasonCode: 'AC04', receiptUrl: null } as const
+        const reference = `BACK-${amount % 9}`
+        return { type: 'ReturnPayout', ...money, reference, callbackOnMoney: amount % 2 === 0, by: by.by, at }
+      }
       if (amount % 4 === 0) return { type: 'ResolveAttention', reason: 'settled with the customer', at }
       if (amount % 4 === 1) {
         const receiptUrl = `https://bank.example/${amount}`
-        return { type: 'ReturnFunds', amountMinor: 50n, receiptUrl, toleranceMinor: 0n, at }
+        return { type: 'ReturnFunds', amountMinor: 50n, receiptUrl, toleranceMinor: 0n, callbackOnMoney: false, at }
       }
       return { type: 'Cancel', message, ...by, at }
     default:

@@ -25,7 +25,7 @@ import { inSpanOf, streamAttributes } from '../../tracing/tracing.js'
 import { type CallbackMemory, type Change, TransferChanges } from '../callback-memory.js'
 import type { CallbackMetrics } from '../callback-metrics.js'
 import type { CallbackTiming } from '../callback-timing.js'
-import { mayTriggerCallback } from '../callback-trigger.js'
+import { mayTriggerCallback, messageOf } from '../callback-trigger.js'
 import type { EventOfTransfer } from './unrecorded-events.js'
 
 /** Records the callbacks that a transfer's status changes trigger, once each and in order. */
@@ -83,9 +83,10 @@ export class CallbackRecorder {
 
   /** Returns the lane with the callback in it. */
   async #record({ event, transfer }: Change, lane: Loaded<Lane>): Promise<Loaded<Lane>> {
-    const { trackingId, merchantId, referenceId, message, amountMinor, transactionAmountMinor } = transfer
+    const { trackingId, merchantId, referenceId, amountMinor, transactionAmountMinor } = transfer
     const { hasAmountMismatch, receiptUrl } = transfer
     const status = statusCodes[transfer.status]
+    const message = messageOf(event.type, transfer)
     const payload = { status, referenceId, message, amountMinor, transactionAmountMinor, hasAmountMismatch, receiptUrl }
     const seconds = this.isSandbox(merchantId) ? scenarioOf(transfer)?.callbackDelaySeconds : undefined
     const due = seconds !== undefined && { dueAt: addMs(transfer.updatedAt, seconds * 1_000) }

@@ -13,6 +13,7 @@ import type {
   ReceivePart,
   RepeatedPayout,
   ReturnFunds,
+  ReturnPayout,
   Settle,
 } from '../../domain/transfer/transfer-commands.js'
 import type { BankFormat, TransferEvent } from '../../domain/transfer/transfer-events.js'
@@ -44,6 +45,10 @@ type CorrectRequest = Pick<Correct, 'amountMinor' | 'confirmedAmountMinor' | 're
   readonly reference?: string | undefined
 }
 
+type ReturnPayoutRequest = Pick<ReturnPayout, 'returnedAmountMinor' | 'reasonCode' | 'reference'> & {
+  readonly receiptUrl?: string | undefined
+}
+
 /** An action of a user on a transfer. `Approve` applies to `amountMinor`; defaults to the requested amount. */
 export type TransferAction =
   | { readonly type: 'Claim' | 'Release' }
@@ -54,6 +59,7 @@ export type TransferAction =
   | ({ readonly type: 'Correct' } & CorrectRequest)
   | Pick<ApproveCorrection, 'type' | 'amountMinor'>
   | Pick<ReturnFunds, 'type' | 'amountMinor' | 'receiptUrl'>
+  | ({ readonly type: 'ReturnPayout' } & ReturnPayoutRequest)
   | Pick<Settle, 'type' | 'reason'>
 
 export interface BankFileRequest {
@@ -108,6 +114,8 @@ export function hasEffect(action: TransferAction, { type, data }: TransferEvent)
       return type === 'TransferCorrected' && data.transactionAmountMinor === action.amountMinor
     case 'ReturnFunds':
       return type === 'FundsReturned' && data.receiptUrl === action.receiptUrl
+    case 'ReturnPayout':
+      return type === 'WithdrawalReturned' && data.reference === action.reference
     case 'ResolveAttention':
       return type === 'AttentionResolved'
     default:
@@ -135,10 +143,10 @@ export function receiptUrlProblem(text: string): Violation | undefined {
   return isWebAddress ? undefined : violate('url-not-http')
 }
 
-/** The largest number of characters in the reference of a payment or a correction. */
+/** The largest number of characters in the reference of a payment, a correction or a return. */
 export const maxReferenceLength = 128
 
-/** Returns the rule that the reference of a payment or a correction violates. */
+/** Returns the rule that the reference of a payment, a correction or a return violates. */
 export function referenceProblem(text: string): Violation | undefined {
   if (text.trim() === '' || text.length > maxReferenceLength)
     return violate('text-length', { most: maxReferenceLength })

@@ -114,7 +114,7 @@ export class TransferCommands {
     if (!result.accepted || result.changed || result.isRepeat) return result
     const history = await this.history(trackingId)
     const done = history.findLast(({ revision, event }) => revision <= result.revision && hasEffect(action, event))
-    // A reference identifies the payment or the correction, so its repeat is not another user's action on an older state.
+    // A reference identifies the payment, the correction or the return, so its repeat is not another user's action on an older state.
     const isIdentified = 'reference' in action && action.reference !== undefined
     const isOwn = done?.metadata.actor === context.actor && (acting.revision === undefined || isIdentified)
     if (!done || isOwn) return result
@@ -172,9 +172,19 @@ export class TransferCommands {
         })
       }
       case 'ReturnFunds':
-        return this.#withSettings(trackingId, context, options, ({ mismatchToleranceMinor: toleranceMinor }) => {
-          return { ...action, toleranceMinor, at: this.clock() }
+        return this.#withSettings(trackingId, context, options, (settings) => {
+          const { mismatchToleranceMinor: toleranceMinor, callbackOnMoney } = settings
+          return { ...action, toleranceMinor, callbackOnMoney, at: this.clock() }
         })
+      case 'ReturnPayout': {
+        const { transfer } = (await this.find(trackingId)) ?? {}
+        // A repeat succeeds, also after later events than its caller saw.
+        const seen = transfer && isRecorded(action, transfer, context.actor) ? {} : options
+        return this.#withSettings(trackingId, context, seen, ({ callbackOnMoney }) => {
+          const { receiptUrl = null } = action
+          return { ...action, receiptUrl, callbackOnMoney, by: context.actor, at: this.clock() }
+        })
+      }
       default:
         return this.#execute(trackingId, { ...action, ...settler() }, context, options)
     }
@@ -304,12 +314,14 @@ function withTrimmedReference(action: TransferAction): TransferAction {
   return { ...action, reference: action.reference.trim() }
 }
 
-/** Returns whether a payment or a correction with the reference of the action is recorded. */
+/** Returns whether a payment, a correction or a return with the reference of the action is recorded. */
 function isRecorded(action: TransferAction, transfer: Transfer, actor: string): boolean {
   if (!('reference' in action) || action.reference === undefined) return false
   const { reference } = action
   if (action.type === 'ReceivePart')
     return transfer.kind === 'deposit' && transfer.funds.payments.some((payment) => payment.reference === reference)
+  if (action.type === 'ReturnPayout')
+    return transfer.kind === 'withdrawal' && transfer.returns.some((each) => each.reference === reference)
   const { corrections, proposedCorrection: proposed } = transfer
   const isProposed = proposed?.reference === reference && proposed.by === actor
   return isProposed || corrections.some((correction) => correction.reference === reference)

@@ -1,5 +1,5 @@
 import { Type } from '../../kernel/typebox.js'
-import { Data, type EventsOf, Nullable, OneOf, type ValueOf } from '../event.js'
+import { Data, type EventsOf, Nullable, type OlderVersion, OneOf, type ValueOf, Versions } from '../event.js'
 import { Actor, Count, Id, Index, Minor, Sealed, Text, Time } from '../fields.js'
 import { scopes } from './api-key.js'
 
@@ -15,7 +15,7 @@ const PaymentInstructions = Data({
 })
 export type PaymentInstructions = ValueOf<typeof PaymentInstructions>
 
-const MerchantSettings = Data({
+const firstSettings = {
   name: Text,
   callbackUrl: Text,
   /** The addresses and CIDR ranges that are allowed to call; no one is if the list is empty. */
@@ -45,6 +45,11 @@ const MerchantSettings = Data({
   paymentInstructions: Type.Array(PaymentInstructions, { maxItems: 50 }),
   /** The amount above which a second person must approve a withdrawal before it is completed; null for none. */
   approvalAboveMinor: Nullable(Minor),
+}
+const MerchantSettings = Data({
+  ...firstSettings,
+  /** Whether money that is returned to a customer, or comes back from a payout, triggers a callback. */
+  callbackOnMoney: Type.Boolean(),
 })
 export type MerchantSettings = ValueOf<typeof MerchantSettings>
 const merchant = { merchantId: Id, at: Time }
@@ -54,19 +59,24 @@ const rotation = { ...merchant, previousValidUntil: Time }
 /** 0 for the SecretKey that the merchant is registered with, one more with each rotation. */
 const SecretKeyNumber = Index
 
+const credentials = { apiKeySha256: Sha256, secretKey: Sealed, webhookSecret: Sealed }
+const registration = { ...merchant, settings: MerchantSettings, ...credentials }
+const change = { ...merchant, changes: Type.Partial(MerchantSettings, { additionalProperties: false }) }
+
+/** The events before `callbackOnMoney`, which was off. */
+const registrationBefore: OlderVersion = {
+  schema: Data({ ...registration, settings: Data(firstSettings) }),
+  upcast: (data) => ({ ...data, settings: { ...(data.settings as object), callbackOnMoney: false } }),
+}
+const changeBefore: OlderVersion = {
+  schema: Data({ ...change, changes: Type.Partial(Data(firstSettings), { additionalProperties: false }) }),
+  upcast: (data) => data,
+}
+
 /** The events of a merchant, in `merchant-<merchantId>`. API keys appear only as SHA-256 digests. */
 export const merchantEvents = {
-  MerchantRegistered: Data({
-    ...merchant,
-    settings: MerchantSettings,
-    apiKeySha256: Sha256,
-    secretKey: Sealed,
-    webhookSecret: Sealed,
-  }),
-  MerchantSettingsChanged: Data({
-    ...merchant,
-    changes: Type.Partial(MerchantSettings, { additionalProperties: false }),
-  }),
+  MerchantRegistered: Versions([registrationBefore], Data(registration)),
+  MerchantSettingsChanged: Versions([changeBefore], Data(change)),
   /** `by` wants to raise or remove the threshold. It stays until a second administrator confirms, which changes the settings. */
   ApprovalThresholdProposed: Data({ ...merchant, by: Actor, approvalAboveMinor: Nullable(Minor) }),
   /** The main key was replaced: the one that a merchant is registered with, with the usual scopes and no expiry. */

@@ -52,6 +52,7 @@ export function defaultSettings(sandbox: boolean) {
     // A hashCode covers neither the account that money is sent to nor its owner.
     requireSignature: sandbox ? 'none' : 'withdrawals',
     callbackOnCreate: false,
+    callbackOnMoney: false,
     returnUrl: null,
     frameAncestors: [],
     paymentInstructions: [],

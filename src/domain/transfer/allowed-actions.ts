@@ -40,7 +40,7 @@ const trials = {
   },
   return: (transfer, { at }) => {
     const amountMinor = unsettledMinor(transfer)
-    return { type: 'ReturnFunds', amountMinor, receiptUrl: '', toleranceMinor: 0n, at }
+    return { type: 'ReturnFunds', amountMinor, receiptUrl: '', toleranceMinor: 0n, callbackOnMoney: false, at }
   },
   resolve: (_, { at }) => ({ type: 'ResolveAttention', reason: '', at }),
   reopen: (_, { at }) => ({ type: 'Reopen', reason: '', at }),

@@ -2,6 +2,7 @@ import { addMs, dayMs } from '../../kernel/time.js'
 import { accept, type Decision, type Refused, refuse } from '../decider.js'
 import type { DataOf } from '../event.js'
 import { guardRefusal, isMismatch, isUnlikely } from './completion.js'
+import { belowReturnedRefusal } from './returned-payouts.js'
 import { availableMinor, commonFields, type Funds, type Transfer } from './transfer.js'
 import type { ApproveCorrection, Correct } from './transfer-commands.js'
 import type { TransferEvent } from './transfer-events.js'
@@ -26,6 +27,7 @@ export function correct(command: Correct, state: Transfer): Decision<TransferEve
   if (amountMinor === booked) return accept()
   const refusal =
     lateRefusal(command, state) ??
+    belowReturnedRefusal(amountMinor, state) ??
     guardRefusal(command, amountMinor, state, isUnlikely(amountMinor, state, guardFactor))
   if (refusal) return refusal
   if (proposed?.amountMinor === amountMinor && proposed.by === by && proposed.reference === reference) return accept()
@@ -49,7 +51,8 @@ export function approveCorrection(command: ApproveCorrection, state: Transfer): 
     return refuse('conflict', 'proposal-differs', { proposed: proposed.amountMinor, amount: amountMinor })
   if (proposed.by === by) return refuse('conflict', 'correction-four-eyes')
   const { reason, reference, by: proposedBy } = proposed
-  return lateRefusal(command, state) ?? accept(corrected(command, { by, reason, reference, proposedBy }, state))
+  const refusal = lateRefusal(command, state) ?? belowReturnedRefusal(amountMinor, state)
+  return refusal ?? accept(corrected(command, { by, reason, reference, proposedBy }, state))
 }
 
 function lateRefusal(

@@ -128,12 +128,27 @@ export interface ApproveCorrection extends Correction {
   readonly type: 'ApproveCorrection'
 }
 
+interface MoneyBack {
+  /** Whether the merchant wants a callback for money that goes or comes back. */
+  readonly callbackOnMoney: boolean
+}
+
 /** Money of a deposit was returned, as the receipt shows. */
-export interface ReturnFunds extends Pick<MismatchPolicy, 'toleranceMinor'> {
+export interface ReturnFunds extends Pick<MismatchPolicy, 'toleranceMinor'>, MoneyBack {
   readonly type: 'ReturnFunds'
   readonly amountMinor: bigint
   readonly receiptUrl: string
   readonly at: string
+}
+
+/** The bank sent money of a completed withdrawal back. */
+export interface ReturnPayout
+  extends ByActor,
+    MoneyBack,
+    Pick<DataOf<TransferEvent, 'WithdrawalReturned'>, 'returnedAmountMinor' | 'reasonCode' | 'receiptUrl'> {
+  readonly type: 'ReturnPayout'
+  /** The bank's reference, which identifies the return. */
+  readonly reference: string
 }
 
 /** `ResolveAttention`: the transfer needs no further attention. A proposed correction is rejected. */
@@ -155,6 +170,7 @@ export type TransferCommand =
   | Correct
   | ApproveCorrection
   | ReturnFunds
+  | ReturnPayout
   | Settle
   /** The customer was erased. Valid regardless of the status. */
   | { readonly type: 'ErasePersonalData'; readonly at: string }

@@ -4,6 +4,7 @@ import { approveCorrection, correct } from './correction.js'
 import { addToBankFile, approve, claim, claimRefusal, release } from './payout.js'
 import { mismatchAfter, receiveFunds, receivePart } from './received-parts.js'
 import { isSameRequest, payeeFields, requestedFields, statedFields } from './requested-fields.js'
+import { returnPayout } from './returned-payouts.js'
 import { isTerminal, type Status } from './status.js'
 import {
   commonFields,
@@ -57,6 +58,8 @@ export function decide(command: TransferCommand, state: TransferState): Decision
       return approveCorrection(command, state)
     case 'ReturnFunds':
       return returnFunds(command, state)
+    case 'ReturnPayout':
+      return returnPayout(command, state)
     case 'ResolveAttention': {
       if (!needsAttention(state)) return accept()
       const data = { ...commonFields(state, at), resolvedAmountMinor: unsettledMinor(state), reason: command.reason }
@@ -108,7 +111,7 @@ function sameRequest(a: Transfer, b: Transfer): boolean {
 
 function returnFunds(command: ReturnFunds, state: Transfer): Decision<TransferEvent> {
   if (state.kind !== 'deposit') return refuse('conflict', 'deposit-required')
-  const { amountMinor, receiptUrl, toleranceMinor, at } = command
+  const { amountMinor, receiptUrl, toleranceMinor, callbackOnMoney, at } = command
   const earlier = state.funds.returns.find((each) => each.receiptUrl === receiptUrl)
   // A repeated command is not a second return.
   if (earlier?.amountMinor === amountMinor) return accept()
@@ -118,7 +121,7 @@ function returnFunds(command: ReturnFunds, state: Transfer): Decision<TransferEv
   if (amountMinor > left) return refuse('conflict', 'return-too-large', { left })
   const hasAmountMismatch = mismatchAfter(state, -amountMinor, toleranceMinor)
   const data = { ...commonFields(state, at), returnedAmountMinor: amountMinor, receiptUrl, hasAmountMismatch }
-  return accept({ type: 'FundsReturned', data })
+  return accept({ type: 'FundsReturned', data: { ...data, callbackOnMoney } })
 }
 
 /** A repeat of the present status changes nothing. A change of a terminal status is rejected. */

@@ -12,6 +12,7 @@ import {
 } from '../event.js'
 import { Actor, Id, Minor, PositiveMinor, ReferenceId, SignedMinor, Text, Time } from '../fields.js'
 import { payeeFields, requestedFields } from './requested-fields.js'
+import { returnReasonCodes } from './return-reasons.js'
 
 export const TransferKind = OneOf('deposit', 'withdrawal')
 export type TransferKind = ValueOf<typeof TransferKind>
@@ -55,6 +56,15 @@ const receipt = {
   receiptUrl: Nullable(Text),
   /** Whether the money received so far differs from the request, by the merchant's tolerance at that time. */
   hasAmountMismatch: Type.Boolean(),
+}
+const fundsReturn = {
+  ...transfer,
+  returnedAmountMinor: PositiveMinor,
+  /** The receipt of the return. No two returns of a deposit have the same one. */
+  receiptUrl: Text,
+  hasAmountMismatch: Type.Boolean(),
+  /** Whether it triggers a callback, by the merchant's settings at that time. */
+  callbackOnMoney: Since(2, Type.Boolean()),
 }
 const lateReceipt = {
   ...receipt,
@@ -108,17 +118,14 @@ export const transferEvents = {
     openUntil: Time,
   }),
   TransferReopened: Data({ ...transfer, reason: Text }),
-  FundsReturned: Data({
-    ...transfer,
-    returnedAmountMinor: PositiveMinor,
-    /** The receipt of the return. No two returns of a deposit have the same one. */
-    receiptUrl: Text,
-    hasAmountMismatch: Type.Boolean(),
-  }),
+  FundsReturned: Versions([versionBefore(2, fundsReturn)], Data(fundsReturn)),
   /** An approver decided that the transfer needs no further attention. A proposed correction is rejected. */
   AttentionResolved: Data({
     ...transfer,
-    /** The money that was neither booked nor returned; 0 if only an unrecorded receipt was in doubt. */
+    /**
+     * Of a deposit, the money that was neither booked nor returned; of a withdrawal, the returned money without a decision. 0 if only an
+     * unrecorded receipt or a proposed correction was in doubt.
+     */
     resolvedAmountMinor: Minor,
     reason: Text,
   }),
@@ -154,6 +161,19 @@ export const transferEvents = {
   }),
   /** A second person approved this payment to this account. */
   WithdrawalApproved: Data({ ...claim, accountNumber: Personal(Text), approvedAmountMinor: PositiveMinor }),
+  /** The bank sent money of a Completed withdrawal back. The status stays. */
+  WithdrawalReturned: Data({
+    ...transfer,
+    by: Actor,
+    returnedAmountMinor: PositiveMinor,
+    /** The code of ISO 20022 for the reason. */
+    reasonCode: OneOf(...returnReasonCodes),
+    /** The bank's reference of the return. No two returns of a withdrawal have the same one. */
+    reference: Text,
+    receiptUrl: Nullable(Text),
+    /** Whether it triggers a callback, by the merchant's settings at that time. */
+    callbackOnMoney: Type.Boolean(),
+  }),
   /** The customer was erased. The event repeats what a transfer is found by, because its creation cannot be read completely. */
   PersonalDataErased: Data({ ...transfer, paymentMethod: requestedFields.paymentMethod, createdAt: Time }),
 }

@@ -29,6 +29,13 @@ export const transferRules = {
   'receipt-reused': 'A return of {returned} with this receipt is already recorded.',
   'nothing-to-return': 'Nothing to return.',
   'return-too-large': 'Only {left} can be returned.',
+  'payout-not-completed': 'The withdrawal is {status}. Only the money of a completed withdrawal can come back.',
+  'payout-return-recorded': 'A return of {returned} for {code} with the reference {reference} is already recorded.',
+  'payout-return-too-large': 'No more than {left} of the paid amount can still come back.',
+  'return-reason-unknown':
+    '{field} must be a return reason code of ISO 20022 that banks use for credit transfers, such as AC04. Use NARR for any other reason.',
+  'too-many-returns': 'A withdrawal can have at most {most} returns.',
+  'correction-below-returned': '{returned} of the payout came back. It cannot be corrected to a smaller amount.',
   'not-reopenable': 'Only a cancelled or failed deposit can be reopened.',
   'method-unavailable': '{field} is not a payment method for a {kind}.',
   // Withdrawals

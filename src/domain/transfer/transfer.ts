@@ -62,6 +62,15 @@ export interface Deposit extends Existing {
 export interface Withdrawal extends Existing, Payee {
   readonly kind: 'withdrawal'
   readonly payout: Payout
+  /** The money that the bank sent back, oldest first. Each return has its own reference. */
+  readonly returns: readonly PayoutReturn[]
+  /** The part of it that an approver resolved with a reason. */
+  readonly resolvedMinor: bigint
+}
+
+export interface PayoutReturn
+  extends Pick<DataOf<TransferEvent, 'WithdrawalReturned'>, 'reasonCode' | 'reference' | 'receiptUrl' | 'at'> {
+  readonly amountMinor: bigint
 }
 
 export interface Payout {
@@ -100,7 +109,8 @@ export function evolve(state: TransferState, event: TransferEvent): TransferStat
     }
     case 'WithdrawalCreated': {
       const payee = pickFields(payeeFields, event.data)
-      return { kind: 'withdrawal', payout: noPayout, ...created(event.data), ...payee }
+      const unchanged = { payout: noPayout, returns: none, resolvedMinor: 0n }
+      return { kind: 'withdrawal', ...unchanged, ...created(event.data), ...payee }
     }
     case 'TransferCompleted':
     case 'TransferCancelled':
@@ -132,10 +142,16 @@ export function evolve(state: TransferState, event: TransferEvent): TransferStat
       const funds = { ...before.funds, returns: [...before.funds.returns, { amountMinor, receiptUrl }] }
       return withFunds(before, funds, hasAmountMismatch, at)
     }
+    case 'WithdrawalReturned': {
+      const { returnedAmountMinor: amountMinor, reasonCode, reference, receiptUrl, at } = event.data
+      const before = withdrawal(state)
+      const returns = [...before.returns, { amountMinor, reasonCode, reference, receiptUrl, at }]
+      return { ...before, returns, updatedAt: at }
+    }
     case 'AttentionResolved': {
       const { resolvedAmountMinor, at } = event.data
       const before = { ...existing(state), proposedCorrection: null, updatedAt: at }
-      if (before.kind === 'withdrawal') return before
+      if (before.kind === 'withdrawal') return { ...before, resolvedMinor: before.resolvedMinor + resolvedAmountMinor }
       const resolvedMinor = before.funds.resolvedMinor + resolvedAmountMinor
       return unlessHeld({ ...before, funds: { ...before.funds, resolvedMinor, assumedMinor: 0n } })
     }
@@ -222,9 +238,12 @@ function unlessHeld(after: Deposit): Deposit {
   return availableMinor(after.funds) > 0n ? after : { ...after, expiresAt: after.firstExpiresAt }
 }
 
-/** Returns the received money that was neither booked, nor returned, nor resolved. */
+/**
+ * Returns the money that needs a decision: of a deposit, the received money that was neither booked, nor returned, nor resolved; of a
+ * withdrawal, the money that came back and was not resolved.
+ */
 export function unsettledMinor(transfer: Transfer): bigint {
-  if (transfer.kind === 'withdrawal') return 0n
+  if (transfer.kind === 'withdrawal') return returnedMinor(transfer) - transfer.resolvedMinor
   const bookedMinor = transfer.status === 'Completed' ? transfer.transactionAmountMinor : 0n
   return availableMinor(transfer.funds) - bookedMinor
 }
@@ -235,8 +254,7 @@ export function unsettledMinor(transfer: Transfer): bigint {
  */
 export function needsAttention(transfer: Transfer): boolean {
   if (transfer.proposedCorrection) return true
-  if (transfer.kind === 'withdrawal') return false
-  if (transfer.funds.assumedMinor > 0n) return true
+  if (transfer.kind === 'deposit' && transfer.funds.assumedMinor > 0n) return true
   return unsettledMinor(transfer) > 0n && !waitsForRest(transfer)
 }
 
@@ -284,7 +302,7 @@ function deposit(state: TransferState): Deposit {
 
 function withdrawal(state: TransferState): Withdrawal {
   const before = existing(state)
-  if (before.kind !== 'withdrawal') throw new Error('a deposit was claimed or approved')
+  if (before.kind !== 'withdrawal') throw new Error('a deposit was claimed, approved or sent back')
   return before
 }
 
@@ -363,8 +381,14 @@ export const noFunds: Funds = {
   statedMinor: 0n,
 }
 
-export function returnedMinor({ returns }: Funds): bigint {
+/** Returns the money of a deposit that was returned to the customer, or that of a withdrawal that came back. */
+export function returnedMinor({ returns }: Pick<Funds | Withdrawal, 'returns'>): bigint {
   return returns.reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
+}
+
+/** Returns the paid money of a withdrawal that did not come back. */
+export function keptMinor(withdrawal: Withdrawal): bigint {
+  return withdrawal.status === 'Completed' ? withdrawal.transactionAmountMinor - returnedMinor(withdrawal) : 0n
 }
 
 /** Returns the received money that was not returned. */
@@ -426,6 +450,7 @@ const countedBy: { readonly [type in TransferEvent['type']]: readonly Counted[] 
   WithdrawalReleased: [],
   WithdrawalAddedToBankFile: [],
   WithdrawalApproved: [],
+  WithdrawalReturned: ['Returned'],
   PersonalDataErased: [],
 }
 
@@ -440,7 +465,7 @@ export function figuresOf({ type, data }: TransferEvent): readonly Figure[] | un
   const receivedMinor = 'receivedAmountMinor' in data ? data.receivedAmountMinor : 0n
   let { amountMinor } = data
   if (type === 'LateFundsReceived' || type === 'FundsReceived') amountMinor = receivedMinor
-  if (type === 'FundsReturned') amountMinor = data.returnedAmountMinor
+  if (type === 'FundsReturned' || type === 'WithdrawalReturned') amountMinor = data.returnedAmountMinor
   if (type === 'AttentionResolved') amountMinor = data.resolvedAmountMinor
   return countedBy[type]?.map((counted) => ({ counted, amountMinor, transactionAmountMinor, receivedMinor }))
 }

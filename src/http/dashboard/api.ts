@@ -565,6 +565,7 @@ const MerchantSettingsView = Type.Object({
   requireNativeHash: Type.Boolean(),
   requireSignature: OneOf(['none', 'withdrawals', 'all']),
   callbackOnCreate: Type.Boolean(),
+  callbackOnMoney: Type.Boolean(),
   returnUrl: Nullable(Text),
   frameAncestors: List(Text),
   paymentInstructions: List(Type.Object({ paymentMethod: Type.Integer(), text: Text })),

@@ -173,7 +173,15 @@ export const TransfersResponse = Type.Object(
 /** Fields of events that the API does not show: ids that are shown elsewhere, and internal ones. */
 const hidden = [
   ...(['trackingId', 'merchantId', 'at', 'createdAt'] as const),
-  ...(['callbackOnCreate', 'hashId', 'messageId', 'format', 'sha256', 'autoCancelledAmountMinor'] as const),
+  ...([
+    'callbackOnCreate',
+    'callbackOnMoney',
+    'hashId',
+    'messageId',
+    'format',
+    'sha256',
+    'autoCancelledAmountMinor',
+  ] as const),
 ]
 export const hiddenFields: ReadonlySet<string> = new Set(hidden)
 
@@ -201,11 +209,19 @@ const eventData = {
   receiptUrl: NullableString(),
   message: NullableString(),
   reason: NullableString(),
-  reference: NullableString({ description: 'The reference of a payment or of a correction.' }),
+  reference: NullableString({
+    description: 'The reference of a payment, of a correction or of a payout that came back.',
+  }),
+  reasonCode: Type.String({
+    description: 'Why a payout came back: a return reason code of ISO 20022.',
+    examples: ['AC04'],
+  }),
   ...requestedFields,
   ...payeeFields,
   expiresAt: Time,
-  by: Type.String({ description: 'The user who claimed, released, approved or corrected it.' }),
+  by: Type.String({
+    description: 'The user who claimed, released, approved or corrected it, or recorded that it came back.',
+  }),
   proposedBy: NullableString({ description: 'The user who proposed the correction that another user approved.' }),
   until: Time,
   openUntil: Time,

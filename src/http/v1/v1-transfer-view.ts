@@ -3,7 +3,6 @@ import { toJsonNumber } from '../../domain/money.js'
 import { isTerminal, statusCodes } from '../../domain/transfer/status.js'
 import {
   needsAttention,
-  noFunds,
   requestOf,
   returnedMinor,
   type Transfer,
@@ -17,7 +16,7 @@ import { hiddenFields, type TransferView } from './v1-schemas.js'
 /** Returns the API's view of a transfer. */
 export function viewOfTransfer(transfer: Transfer, revision: number): TransferView {
   const { trackingId, kind } = transfer
-  const funds = kind === 'deposit' ? transfer.funds : noFunds
+  const money = kind === 'deposit' ? transfer.funds : transfer
   return {
     trackingId,
     transactionId: trackingId,
@@ -29,9 +28,9 @@ export function viewOfTransfer(transfer: Transfer, revision: number): TransferVi
     amount: toJsonNumber(transfer.amountMinor),
     transactionAmount: toJsonNumber(transfer.transactionAmountMinor),
     hasAmountMismatch: transfer.hasAmountMismatch,
-    receivedAmount: toJsonNumber(funds.receivedMinor),
-    returnedAmount: toJsonNumber(returnedMinor(funds)),
-    resolvedAmount: toJsonNumber(funds.resolvedMinor),
+    receivedAmount: toJsonNumber(kind === 'deposit' ? transfer.funds.receivedMinor : 0n),
+    returnedAmount: toJsonNumber(returnedMinor(money)),
+    resolvedAmount: toJsonNumber(money.resolvedMinor),
     needsAttention: needsAttention(transfer),
     lateFunds: toJsonNumber(unsettledMinor(transfer)),
     receiptUrl: transfer.receiptUrl,

@@ -46,6 +46,7 @@ export const settingGroups: readonly SettingGroup[] = [
       { name: 'requireNativeHash', type: 'flag' },
       { name: 'autoCancelMismatch', type: 'flag' },
       { name: 'callbackOnCreate', type: 'flag' },
+      { name: 'callbackOnMoney', type: 'flag' },
     ],
   },
 ]
