@@ -1,11 +1,13 @@
 import {
   receiptUrlProblem,
   referenceProblem,
+  returnReasonProblem,
   settlementAmountProblem,
   settlementTextProblem,
 } from '../commands/transfer/transfer-requests.js'
 import type { Currency } from '../domain/money.js'
 import type { Violation } from '../domain/rules.js'
+import type { ReturnReason } from '../domain/transfer/return-reasons.js'
 import { hasReceipt } from '../read-models/receipts.js'
 import { uploadedReceipt } from '../security/receipt-names.js'
 import { invalid, invalidFields } from './refusals.js'
@@ -28,6 +30,12 @@ export function checkText(field: string, text: string | undefined): void {
 /** @throws RequestError */
 export function checkReference(reference: string | undefined): void {
   check('reference', reference, referenceProblem)
+}
+
+/** @throws RequestError */
+export function checkedReturnReason(reasonCode: string): ReturnReason {
+  check('reasonCode', reasonCode, returnReasonProblem)
+  return reasonCode as ReturnReason
 }
 
 /** Checks that an address of this service is that of a stored receipt, and no other address imitates one. @throws RequestError */

@@ -48,7 +48,9 @@ t.test('every request that changes something by key needs a signature', async (t
       t.notMatch((await post(app, url, body, { key, headers })).json(), isRefused, `${method} ${url}, signed`)
     }
   }
-  const actions = ['claim', 'release', 'complete', 'cancel'].map((each) => `/v1/withdrawals/${trackingId}/${each}`)
+  const actions = ['claim', 'release', 'complete', 'cancel', 'returned'].map(
+    (each) => `/v1/withdrawals/${trackingId}/${each}`,
+  )
   actions.push(`/v1/deposits/${trackingId}/receive`, `/v1/transfers/${trackingId}/correct`)
   t.ok(
     [...actions, paths.hosted, paths.native, paths.withdrawal].every((each) => found.includes(each)),
@@ -68,6 +70,8 @@ function bodyOf(url: string, trackingId: string): string {
   if (url === '/v1/callbacks/resend') return JSON.stringify({ parkedSince: '2026-01-01T00:00:00Z' })
   if (url.endsWith('/receive')) return JSON.stringify({ revision: 0, amount: 1, reference: 'FT-1' })
   if (url.endsWith('/correct')) return JSON.stringify({ revision: 0, amount: 1, reason: 'mistyped' })
+  if (url.endsWith('/returned'))
+    return JSON.stringify({ revision: 0, amount: 1, reasonCode: 'AC04', reference: 'RT-1' })
   if (url.endsWith('/cancel')) return JSON.stringify({ revision: 0, message: 'no' })
   return url.includes('/withdrawals/') ? JSON.stringify({ revision: 0 }) : ''
 }

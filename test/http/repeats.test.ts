@@ -294,6 +294,14 @@ const cases: { readonly [route: string]: { readonly [what: string]: (w: World) =
     'the same cancellation': (w) =>
       settled(w, { action: 'cancel', body: { revision: 1, message: 'No account.' }, claimed: true }),
   },
+  '/v1/withdrawals/:trackingId/returned': {
+    'the same return': async (w) => {
+      const body = { revision: 2, amount: 60, reasonCode: 'AC04', reference: 'RT-1' }
+      const repeated = await settled(w, { action: 'returned', body, claimed: true })
+      await w.send(repeated.url.replace('returned', 'complete'), json({ revision: 1 }))
+      return { ...repeated, answers: /"returnedAmount":60/ }
+    },
+  },
   '/pay/:link/login': {
     'the right password': async (w) => ({
       url: `${payPath((await w.create('hosted')).url)}/login`,

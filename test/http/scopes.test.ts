@@ -26,6 +26,7 @@ const routeScopes: { readonly [url: string]: Scope } = {
   '/v1/withdrawals/:trackingId/release': 'settlement',
   '/v1/withdrawals/:trackingId/complete': 'settlement',
   '/v1/withdrawals/:trackingId/cancel': 'settlement',
+  '/v1/withdrawals/:trackingId/returned': 'settlement',
   '/v1/merchant': 'read',
   '/v1/callbacks': 'read',
   '/v1/callbacks/stream': 'read',

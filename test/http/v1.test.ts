@@ -490,8 +490,8 @@ function intrusions(trackingId: string, webhookId: string, referenceId: string):
   const routes = app.knownRoutes.filter(({ url }) => url.startsWith('/v1') && !url.endsWith('/stream'))
   return routes.flatMap(({ method, url }): [string, string, string?][] => {
     const path = url.replace(':trackingId', trackingId)
-    const money = { revision: 0, amount: 1, reference: 'intrusion', reason: 'intrusion' }
-    if (url.endsWith('/receive') || url.endsWith('/correct')) return [[method, path, JSON.stringify(money)]]
+    const money = { revision: 0, amount: 1, reference: 'intrusion', reason: 'intrusion', reasonCode: 'AC04' }
+    if (/\/(receive|correct|returned)$/.test(url)) return [[method, path, JSON.stringify(money)]]
     if (url.startsWith('/v1/withdrawals'))
       return [[method, path, JSON.stringify({ revision: 0, message: 'intrusion' })]]
     if (method === 'POST')

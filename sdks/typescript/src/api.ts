@@ -362,8 +362,10 @@ export interface EventData {
   readonly receiptUrl?: string | null | undefined
   readonly message?: string | null | undefined
   readonly reason?: string | null | undefined
-  /** The reference of a payment or of a correction. */
+  /** The reference of a payment, of a correction or of a payout that came back. */
   readonly reference?: string | null | undefined
+  /** Why a payout came back: a return reason code of ISO 20022. */
+  readonly reasonCode?: string | undefined
   readonly userId?: string | undefined
   readonly name?: string | undefined
   readonly username?: string | undefined
@@ -375,7 +377,7 @@ export interface EventData {
   /** Withdrawals only. */
   readonly identityNumber?: string | null | undefined
   readonly expiresAt?: string | undefined
-  /** The user who claimed, released, approved or corrected it. */
+  /** The user who claimed, released, approved or corrected it, or recorded that it came back. */
   readonly by?: string | undefined
   /** The user who proposed the correction that another user approved. */
   readonly proposedBy?: string | null | undefined
@@ -452,6 +454,19 @@ export interface ReceiveDepositRequest {
   readonly receiptUrl?: string | undefined
 }
 
+export interface RecordWithdrawalReturnRequest {
+  /** The last revision that you saw: if the transfer has changed since, nothing is done. */
+  readonly revision: number
+  /** The amount that came back. */
+  readonly amount: Amount
+  /** The return reason code of the bank (ISO 20022): AC01, AC03, AC04, AC06, AC07, AG01, AG02, AM05, AM09, BE01, BE04, BE06, CNOR, CUST, FOCR, FR01, MD07, MS02, MS03, NARR, RC01, RR01, RR02, RR03, RR04. NARR is for any other reason. */
+  readonly reasonCode: string
+  /** The bank’s reference of the return. It is recorded once: a repeat with the same amount and code changes nothing. */
+  readonly reference: string
+  /** Address of the receipt. */
+  readonly receiptUrl?: string | undefined
+}
+
 export interface ResendCallbacksRequest {
   readonly callbacks?: readonly CallbackId[] | undefined
   /** Callbacks parked at this time or later: an ISO 8601 date, or a time with a time zone. */
@@ -494,13 +509,13 @@ export interface Transfer {
   readonly hasAmountMismatch: boolean
   /** Deposits: the received amount. */
   readonly receivedAmount: Amount
-  /** Deposits: the returned amount. */
+  /** Deposits: the amount that was returned to the customer. Withdrawals: the paid amount that came back. */
   readonly returnedAmount: Amount
-  /** Deposits: the amount that the operator resolved. */
+  /** The amount that the operator resolved. */
   readonly resolvedAmount: Amount
-  /** Received money or a proposed correction needs a decision. */
+  /** Received or returned money, or a proposed correction, needs a decision. */
   readonly needsAttention: boolean
-  /** The received amount that is not booked, returned or resolved. */
+  /** Deposits: the received amount that is not booked, returned or resolved. Withdrawals: the returned amount that is not resolved. */
   readonly lateFunds: Amount
   readonly receiptUrl: string | null
   /** `amount corrected` after a correction. */
@@ -765,6 +780,11 @@ export abstract class Operations {
   /** Record a payment for a deposit that is paid manually. Payments add up. The deposit is completed when their sum is the requested amount within your tolerance. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   async receiveDeposit(trackingId: string, body: ReceiveDepositRequest): Promise<Transfer> {
     return this.send({ method: 'POST', path: `/v1/deposits/${segment(trackingId)}/receive`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
+  }
+
+  /** Record that the bank sent money of a completed withdrawal back. The status stays, and the withdrawal needs attention until the operator decides about the money. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
+  async recordWithdrawalReturn(trackingId: string, body: RecordWithdrawalReturnRequest): Promise<Transfer> {
+    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/returned`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
   }
 
   /** Correct the amount of a completed transfer. The status stays, and a callback with the new amount follows. Above the threshold for approvals, a second user must approve the correction: until then it is the `proposedAmount`. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */

@@ -3,6 +3,7 @@ import { type Refused, violate } from '../../domain/decider.js'
 import { type Currency, isPayable } from '../../domain/money.js'
 import type { Violation } from '../../domain/rules.js'
 import type { Debtor } from '../../domain/sepa-debtor.js'
+import { isReturnReason } from '../../domain/transfer/return-reasons.js'
 import type { Transfer } from '../../domain/transfer/transfer.js'
 import type {
   ApproveCorrection,
@@ -151,6 +152,11 @@ export function referenceProblem(text: string): Violation | undefined {
   if (text.trim() === '' || text.length > maxReferenceLength)
     return violate('text-length', { most: maxReferenceLength })
   return isVisible(text) ? undefined : violate('hidden-characters')
+}
+
+/** Returns the rule that the reason code of a return violates. */
+export function returnReasonProblem(code: string): Violation | undefined {
+  return isReturnReason(code) ? undefined : violate('return-reason-unknown')
 }
 
 /** Returns the rule that an amount violates which the currency cannot represent. */

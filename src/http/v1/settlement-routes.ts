@@ -7,7 +7,7 @@ import type { TransferKind } from '../../domain/transfer/transfer-events.js'
 import { badRequest, bodyFailures, settlingFailures, unknownTransfer } from '../envelope.js'
 import { accepted, invalid, RequestError } from '../refusals.js'
 import { merchantContext } from '../server/merchant-gate.js'
-import { checkedAmount, checkReceipt, checkReference, checkTexts } from '../settlement-checks.js'
+import { checkedAmount, checkedReturnReason, checkReceipt, checkReference, checkTexts } from '../settlement-checks.js'
 import { keyRoutes, ownTransfer } from './requests.js'
 import {
   DepositReceipt,
@@ -17,6 +17,7 @@ import {
   WithdrawalAction,
   WithdrawalCancellation,
   WithdrawalCompletion,
+  WithdrawalReturn,
 } from './v1-schemas.js'
 import { shownActor, viewOfTransfer } from './v1-transfer-view.js'
 
@@ -121,6 +122,29 @@ export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
         (trackingId) =>
           transfers.act(trackingId, { type: 'ReceivePart', ...payment }, merchantContext(request), { revision }),
         'deposit',
+      )
+    },
+  )
+  app.post(
+    '/v1/withdrawals/:trackingId/returned',
+    settle(
+      'recordWithdrawalReturn',
+      'Record that the bank sent money of a completed withdrawal back',
+      WithdrawalReturn,
+      'The status stays, and the withdrawal needs attention until the operator decides about the money. ',
+    ),
+    async (request) => {
+      const { revision, reference, receiptUrl } = request.body
+      checkTexts({ receiptUrl })
+      checkReference(reference)
+      const reasonCode = checkedReturnReason(request.body.reasonCode)
+      await checkReceipt(app.services, receiptUrl)
+      const back = { returnedAmountMinor: requiredAmount(request.amountText), reasonCode, reference, receiptUrl }
+      return act(
+        request,
+        (trackingId) =>
+          transfers.act(trackingId, { type: 'ReturnPayout', ...back }, merchantContext(request), { revision }),
+        'withdrawal',
       )
     },
   )

@@ -2,6 +2,7 @@ import type { Static } from '@sinclair/typebox'
 import { maxReferenceLength } from '../../commands/transfer/transfer-requests.js'
 import { maxReferenceIdLength } from '../../domain/fields.js'
 import type { Payee, Requested } from '../../domain/transfer/requested-fields.js'
+import { returnReasonCodes } from '../../domain/transfer/return-reasons.js'
 import { statusCodes } from '../../domain/transfer/status.js'
 import type { TransferEvent, TransferKind } from '../../domain/transfer/transfer-events.js'
 import { type TSchema, Type } from '../../kernel/typebox.js'
@@ -61,11 +62,18 @@ export const TransferResponse = Type.Object(
     }),
     hasAmountMismatch: Type.Boolean({ description: 'The amount that moved differs from the requested amount.' }),
     receivedAmount: Type.Number({ description: 'Deposits: the received amount.', examples: [100.5] }),
-    returnedAmount: Type.Number({ description: 'Deposits: the returned amount.', examples: [0] }),
-    resolvedAmount: Type.Number({ description: 'Deposits: the amount that the operator resolved.', examples: [0] }),
-    needsAttention: Type.Boolean({ description: 'Received money or a proposed correction needs a decision.' }),
+    returnedAmount: Type.Number({
+      description:
+        'Deposits: the amount that was returned to the customer. Withdrawals: the paid amount that came back.',
+      examples: [0],
+    }),
+    resolvedAmount: Type.Number({ description: 'The amount that the operator resolved.', examples: [0] }),
+    needsAttention: Type.Boolean({
+      description: 'Received or returned money, or a proposed correction, needs a decision.',
+    }),
     lateFunds: Type.Number({
-      description: 'The received amount that is not booked, returned or resolved.',
+      description:
+        'Deposits: the received amount that is not booked, returned or resolved. Withdrawals: the returned amount that is not resolved.',
       examples: [0],
     }),
     receiptUrl: NullableString(),
@@ -306,6 +314,22 @@ export const WithdrawalAction = Type.Object({ revision }, { title: 'WithdrawalAc
 export const WithdrawalCancellation = Type.Object(
   { revision, message: Text('Why; it is in the callback.') },
   { title: 'CancelWithdrawalRequest' },
+)
+export const WithdrawalReturn = Type.Object(
+  {
+    revision,
+    amount: Type.Number({ description: 'The amount that came back.' }),
+    reasonCode: Type.String({
+      maxLength: 4,
+      description: `The return reason code of the bank (ISO 20022): ${returnReasonCodes.join(', ')}. NARR is for any other reason.`,
+      examples: ['AC04'],
+    }),
+    reference: Reference(
+      'The bank’s reference of the return. It is recorded once: a repeat with the same amount and code changes nothing.',
+    ),
+    receiptUrl: Type.Optional(Type.String({ maxLength: 2048, description: 'Address of the receipt.' })),
+  },
+  { title: 'RecordWithdrawalReturnRequest' },
 )
 export const WithdrawalCompletion = Type.Object(
   {

@@ -357,8 +357,10 @@ class EventData:
     receipt_url: Optional[str] = _named("receiptUrl", default=None)
     message: Optional[str] = _named("message", default=None)
     reason: Optional[str] = _named("reason", default=None)
-    #: The reference of a payment or of a correction.
+    #: The reference of a payment, of a correction or of a payout that came back.
     reference: Optional[str] = _named("reference", default=None)
+    #: Why a payout came back: a return reason code of ISO 20022.
+    reason_code: Optional[str] = _named("reasonCode", default=None)
     user_id: Optional[str] = _named("userId", default=None)
     name: Optional[str] = _named("name", default=None)
     username: Optional[str] = _named("username", default=None)
@@ -370,7 +372,7 @@ class EventData:
     #: Withdrawals only.
     identity_number: Optional[str] = _named("identityNumber", default=None)
     expires_at: Optional[str] = _named("expiresAt", default=None)
-    #: The user who claimed, released, approved or corrected it.
+    #: The user who claimed, released, approved or corrected it, or recorded that it came back.
     by: Optional[str] = _named("by", default=None)
     #: The user who proposed the correction that another user approved.
     proposed_by: Optional[str] = _named("proposedBy", default=None)
@@ -479,13 +481,15 @@ class Transfer:
     has_amount_mismatch: bool = _named("hasAmountMismatch")
     #: Deposits: the received amount.
     received_amount: Amount = _named("receivedAmount")
-    #: Deposits: the returned amount.
+    #: Deposits: the amount that was returned to the customer. Withdrawals: the paid amount that came
+    #: back.
     returned_amount: Amount = _named("returnedAmount")
-    #: Deposits: the amount that the operator resolved.
+    #: The amount that the operator resolved.
     resolved_amount: Amount = _named("resolvedAmount")
-    #: Received money or a proposed correction needs a decision.
+    #: Received or returned money, or a proposed correction, needs a decision.
     needs_attention: bool = _named("needsAttention")
-    #: The received amount that is not booked, returned or resolved.
+    #: Deposits: the received amount that is not booked, returned or resolved. Withdrawals: the returned
+    #: amount that is not resolved.
     late_funds: Amount = _named("lateFunds")
     receipt_url: Optional[str] = _named("receiptUrl")
     #: ``amount corrected`` after a correction.
@@ -1131,6 +1135,44 @@ class Operations:
         )
         return self._send(request)
 
+    def record_withdrawal_return(
+        self,
+        tracking_id: str,
+        *,
+        revision: int,
+        amount: str,
+        reason_code: str,
+        reference: str,
+        receipt_url: Optional[str] = None,
+    ) -> Transfer:
+        """Record that the bank sent money of a completed withdrawal back. The status stays, and the
+        withdrawal needs attention until the operator decides about the money. Send the ``revision`` that
+        you saw: if the transfer has changed since, nothing is done. A repeated request gets the same
+        response. The WebApiKey needs the scope ``settlement``.
+
+        revision: The last revision that you saw: if the transfer has changed since, nothing is done.
+        amount: The amount that came back.
+        reason_code: The return reason code of the bank (ISO 20022): AC01, AC03, AC04, AC06, AC07, AG01,
+            AG02, AM05, AM09, BE01, BE04, BE06, CNOR, CUST, FOCR, FR01, MD07, MS02, MS03, NARR, RC01, RR01,
+            RR02, RR03, RR04. NARR is for any other reason.
+        reference: The bank’s reference of the return. It is recorded once: a repeat with the same amount
+            and code changes nothing.
+        receipt_url: Address of the receipt.
+        """
+        request = ApiRequest(
+            "POST",
+            f"/v1/withdrawals/{quote(tracking_id, safe='')}/returned",
+            Transfer,
+            body={
+                "revision": revision,
+                "amount": amount,
+                "reasonCode": reason_code,
+                "reference": reference,
+                "receiptUrl": receipt_url,
+            },
+        )
+        return self._send(request)
+
     def correct_transfer(
         self,
         tracking_id: str,
@@ -1725,6 +1767,44 @@ class AsyncOperations:
                 "revision": revision,
                 "amount": amount,
                 "confirmedAmount": confirmed_amount,
+                "reference": reference,
+                "receiptUrl": receipt_url,
+            },
+        )
+        return await self._send(request)
+
+    async def record_withdrawal_return(
+        self,
+        tracking_id: str,
+        *,
+        revision: int,
+        amount: str,
+        reason_code: str,
+        reference: str,
+        receipt_url: Optional[str] = None,
+    ) -> Transfer:
+        """Record that the bank sent money of a completed withdrawal back. The status stays, and the
+        withdrawal needs attention until the operator decides about the money. Send the ``revision`` that
+        you saw: if the transfer has changed since, nothing is done. A repeated request gets the same
+        response. The WebApiKey needs the scope ``settlement``.
+
+        revision: The last revision that you saw: if the transfer has changed since, nothing is done.
+        amount: The amount that came back.
+        reason_code: The return reason code of the bank (ISO 20022): AC01, AC03, AC04, AC06, AC07, AG01,
+            AG02, AM05, AM09, BE01, BE04, BE06, CNOR, CUST, FOCR, FR01, MD07, MS02, MS03, NARR, RC01, RR01,
+            RR02, RR03, RR04. NARR is for any other reason.
+        reference: The bank’s reference of the return. It is recorded once: a repeat with the same amount
+            and code changes nothing.
+        receipt_url: Address of the receipt.
+        """
+        request = ApiRequest(
+            "POST",
+            f"/v1/withdrawals/{quote(tracking_id, safe='')}/returned",
+            Transfer,
+            body={
+                "revision": revision,
+                "amount": amount,
+                "reasonCode": reason_code,
                 "reference": reference,
                 "receiptUrl": receipt_url,
             },
