@@ -12,7 +12,9 @@ import { dayAfter, startOfDay } from './zone-days.js'
 
 /**
  * The transfers of one kind on one day. Amounts are minor units. Of the money of deposits, `openingMinor` + `receivedMinor` -
- * `completedMinor` - `correctedMinor` - `returnedMinor` - `resolvedMinor` = `heldMinor`, which is the opening amount of the next day.
+ * `completedMinor` - `correctedMinor` - `returnedMinor` - `resolvedMinor` = `heldMinor`, which is the opening amount of the next day. Of
+ * withdrawals, `completedMinor` + `correctedMinor` = `keptMinor` + `returnedMinor`, and `openingMinor` + `returnedMinor` - `resolvedMinor` =
+ * `heldMinor`.
  */
 export interface StatementLine {
   /** `2026-11-21`. */
@@ -20,7 +22,7 @@ export interface StatementLine {
   readonly kind: TransferKind
   readonly requestedCount: number
   readonly requestedMinor: bigint
-  /** The money of deposits that was held when the day began. */
+  /** The money that was held when the day began. */
   readonly openingMinor: bigint
   /** Less on a day whose corrections remove money that never arrived, and then possibly negative. */
   readonly receivedMinor: bigint
@@ -32,10 +34,13 @@ export interface StatementLine {
   readonly correctedCount: number
   /** The change of booked amounts by corrections on that day, whenever the transfers were completed. */
   readonly correctedMinor: bigint
+  /** The money of deposits that was returned to customers, and that of withdrawals that came back. */
   readonly returnedMinor: bigint
+  /** The paid money of withdrawals minus the money that came back on that day, also if it was paid on an earlier one; 0 for deposits. */
+  readonly keptMinor: bigint
   /** The money that an approver decided to need no further attention. */
   readonly resolvedMinor: bigint
-  /** The received money of deposits that was neither booked, nor returned, nor resolved by the end of the day. */
+  /** The received money of deposits that was neither booked, nor returned, nor resolved by the end of the day, and the money of withdrawals that came back and was not resolved. */
   readonly heldMinor: bigint
   /** The transfers that had not ended by the end of the day. */
   readonly openCount: number
@@ -156,7 +161,7 @@ class StatementLines {
   add(day: string, totals: readonly Total[]): void {
     for (const balance of this.#balances) {
       const { heldMinor: openingMinor, kind } = balance
-      const { of, receivedMinor } = this.#count(balance, totals)
+      const { of, receivedMinor, bookedMinor } = this.#count(balance, totals)
       const completed = of('Completed')
       const figures = {
         requestedCount: of('Pending').count,
@@ -169,6 +174,7 @@ class StatementLines {
         correctedCount: of('Corrected').count,
         correctedMinor: of('Corrected').amountMinor,
         returnedMinor: of('Returned').amountMinor,
+        keptMinor: kind === 'withdrawal' ? bookedMinor - of('Returned').amountMinor : 0n,
         resolvedMinor: of('Resolved').amountMinor,
         heldMinor: balance.heldMinor,
         openCount: balance.openCount,
@@ -194,11 +200,12 @@ class StatementLines {
       balance.openMinor += opening[total.counted] * total.amountMinor
     }
     const of = (counted: Counted) => sums.get(counted) ?? nothing
-    if (balance.kind === 'deposit') {
-      const bookedMinor = of('Completed').transactionAmountMinor + of('Corrected').amountMinor
-      const settled = bookedMinor + of('Returned').amountMinor + of('Resolved').amountMinor
-      balance.heldMinor += receivedMinor - settled
-    }
-    return { of, receivedMinor }
+    const bookedMinor = of('Completed').transactionAmountMinor + of('Corrected').amountMinor
+    const [returnedMinor, resolvedMinor] = [of('Returned').amountMinor, of('Resolved').amountMinor]
+    balance.heldMinor +=
+      balance.kind === 'deposit'
+        ? receivedMinor - bookedMinor - returnedMinor - resolvedMinor
+        : returnedMinor - resolvedMinor
+    return { of, receivedMinor, bookedMinor }
   }
 }

@@ -1,6 +1,6 @@
 import { type Currency, formatAmount } from '../domain/money.js'
 import type { PaymentMethod } from '../domain/payment-method.js'
-import { returnedMinor, unsettledMinor } from '../domain/transfer/transfer.js'
+import { keptMinor, returnedMinor, unsettledMinor } from '../domain/transfer/transfer.js'
 import { type Column, type CsvReader, csvOf } from '../kernel/csv.js'
 import type { Page } from '../queries/list-page.js'
 import type { TransferDocument } from '../read-models/documents.js'
@@ -32,8 +32,8 @@ export async function* transfersCsv(
 type Row = ReturnType<typeof rowOf>
 
 /**
- * The money of a deposit adds up: received = booked + returned + resolved + held. `corrected` is the part of the booked amount that
- * corrections added, and `late` a part of the received amount.
+ * The money of a deposit adds up: received = booked + returned + resolved + held; that of a withdrawal: booked = kept + returned, and
+ * returned = resolved + held. `corrected` is the part of the booked amount that corrections added, and `late` a part of the received amount.
  */
 function rowOf(document: TransferDocument) {
   const transfer = transferOf(document)
@@ -42,12 +42,14 @@ function rowOf(document: TransferDocument) {
   const heldMinor = unsettledMinor(transfer)
   const booked = { bookedMinor, correctedMinor }
   const lateMinor = BigInt(document.lateMinor ?? 0)
+  const money = { document, ...booked, heldMinor, lateMinor }
   if (transfer.kind === 'withdrawal') {
-    return { document, ...booked, heldMinor, lateMinor, receivedMinor: 0n, returnedMinor: 0n, resolvedMinor: 0n }
+    const { resolvedMinor } = transfer
+    const [returned, kept] = [returnedMinor(transfer), keptMinor(transfer)]
+    return { ...money, receivedMinor: 0n, returnedMinor: returned, keptMinor: kept, resolvedMinor }
   }
   const { receivedMinor, resolvedMinor } = transfer.funds
-  const returned = returnedMinor(transfer.funds)
-  return { document, ...booked, heldMinor, lateMinor, receivedMinor, returnedMinor: returned, resolvedMinor }
+  return { ...money, receivedMinor, returnedMinor: returnedMinor(transfer.funds), keptMinor: 0n, resolvedMinor }
 }
 
 function columnsOf({ currency, paymentMethods, merchantName }: TransferNames, reader: CsvReader): Column<Row>[] {
@@ -72,6 +74,7 @@ function columnsOf({ currency, paymentMethods, merchantName }: TransferNames, re
     amount('booked', ({ bookedMinor }) => bookedMinor),
     amount('corrected', ({ correctedMinor }) => correctedMinor),
     amount('returned', (row) => row.returnedMinor),
+    amount('kept', (row) => row.keptMinor),
     amount('resolved', ({ resolvedMinor }) => resolvedMinor),
     amount('held', ({ heldMinor }) => heldMinor),
     amount('late', ({ lateMinor }) => lateMinor),

@@ -44,6 +44,12 @@ const corrected: Step[] = [
   { transfer: 4, what: 4, minutes: 60, amount: 606 },
 ]
 
+const sentBack: Step[] = [
+  { transfer: 6, what: 0, minutes: 1, amount: 1_003 },
+  { transfer: 6, what: 2, minutes: 1, amount: 1_003 },
+  { transfer: 6, what: 4, minutes: 60, amount: 1_005 },
+]
+
 /** A log of transfers over weeks, so that it includes the ends of months and years. */
 function transferLog(history: readonly Step[]) {
   const slow = [...paidTwice, ...history].map((step) => ({ ...step, minutes: step.minutes * 40 }))
@@ -90,8 +96,15 @@ function expectedLine(events: readonly Dated[], day: string, kind: 'deposit' | '
   )
   const sum = (amounts: readonly bigint[]) => amounts.reduce((total, each) => total + each, 0n)
   const fundsOf = (some: readonly Transfer[]) => some.flatMap((each) => (each.kind === 'deposit' ? [each.funds] : []))
+  const returned = sum(
+    that.flatMap(({ type, data }) =>
+      type === 'FundsReturned' || type === 'WithdrawalReturned' ? [data.returnedAmountMinor] : [],
+    ),
+  )
+  const paid = sum(booked.map((data) => data.transactionAmountMinor)) + sum(corrected)
   const received = (some: readonly Transfer[]) => sum(fundsOf(some).map(({ receivedMinor }) => receivedMinor))
-  const resolved = (some: readonly Transfer[]) => sum(fundsOf(some).map(({ resolvedMinor }) => resolvedMinor))
+  const resolved = (some: readonly Transfer[]) =>
+    sum(some.map((each) => (each.kind === 'deposit' ? each.funds : each).resolvedMinor))
   return {
     ...{ day, kind },
     requestedCount: created.length,
@@ -103,7 +116,8 @@ function expectedLine(events: readonly Dated[], day: string, kind: 'deposit' | '
     mismatchMinor: sum(booked.map((data) => data.transactionAmountMinor - data.amountMinor)),
     correctedCount: corrected.length,
     correctedMinor: sum(corrected),
-    returnedMinor: sum(that.flatMap(({ type, data }) => (type === 'FundsReturned' ? [data.returnedAmountMinor] : []))),
+    returnedMinor: returned,
+    keptMinor: kind === 'withdrawal' ? paid - returned : 0n,
     resolvedMinor: resolved(states) - resolved(earlier),
     heldMinor: sum(states.map(unsettledMinor)),
     openCount: open.length,
@@ -130,6 +144,7 @@ t.test('a statement equals the fold of the log and adds up, for any days, zones 
   let returned = 0n
   let held = 0n
   let reduced = 0
+  let cameBack = 0
   await fc.assert(
     fc.asyncProperty(
       steps,
@@ -158,21 +173,31 @@ t.test('a statement equals the fold of the log and adds up, for any days, zones 
           if (correctedMinor < 0n) reduced++
           returned += returnedMinor
           held += heldMinor
-          if (each.kind === 'withdrawal') continue
+          if (each.kind === 'withdrawal') {
+            if (returnedMinor > 0n) cameBack++
+            if (completedMinor + correctedMinor !== each.keptMinor + returnedMinor)
+              throw new Error(`${each.day}: the paid money does not add up`)
+            if (openingMinor + returnedMinor - resolvedMinor !== heldMinor)
+              throw new Error(`${each.day}: the returned money does not add up`)
+            continue
+          }
           const settled = completedMinor + correctedMinor + returnedMinor + resolvedMinor
           if (openingMinor + receivedMinor - settled !== heldMinor) throw new Error(`${each.day} does not add up`)
         }
       },
     ),
-    // The month in which money was returned and a booked amount was corrected is always included.
+    // The month in which money was returned and came back, and a booked amount was corrected, is always included.
     {
       numRuns,
-      examples: zones.map((zone) => [corrected, 0, 30, 0, zone] as [Step[], number, number, number, typeof zone]),
+      examples: zones.map(
+        (zone) => [[...corrected, ...sentBack], 0, 30, 0, zone] as [Step[], number, number, number, typeof zone],
+      ),
     },
   )
   t.ok(returned > 0n, 'some history contains a return of money')
   t.ok(held > 0n, 'some history contains money that is held')
   t.ok(reduced > 0, 'some day reduces a booked amount')
+  t.ok(cameBack > 0, 'some payout came back')
 })
 
 t.test('a range within a day returns the line of the whole day', async (t) => {

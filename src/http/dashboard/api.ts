@@ -712,7 +712,10 @@ export const LiveMessage = Type.Object({
 })
 export type LiveMessage = Static<typeof LiveMessage>
 
-/** For deposits, opening + received - completed - returned - resolved = held. */
+/**
+ * For deposits, opening + received - completed - corrected - returned - resolved = held. For withdrawals, completed + corrected = kept + returned,
+ * and opening + returned - resolved = held.
+ */
 export const StatementResponse = Items(
   Type.Object({
     /** 2026-11-21. */
@@ -720,7 +723,7 @@ export const StatementResponse = Items(
     kind: Kind,
     requestedCount: Type.Integer(),
     requestedMinor: SumMinor,
-    /** The money of deposits that was held when the day began. */
+    /** The money that was held when the day began. */
     openingMinor: SumMinor,
     receivedMinor: SumMinor,
     completedCount: Type.Integer(),
@@ -730,9 +733,12 @@ export const StatementResponse = Items(
     correctedCount: Type.Integer(),
     /** The change of booked amounts by the corrections of that day; negative if they reduce them. */
     correctedMinor: SumMinor,
+    /** The money of deposits that was returned to customers, and that of withdrawals that came back. */
     returnedMinor: SumMinor,
+    /** Withdrawals: the paid minus the returned money; negative if more came back on that day than was paid. */
+    keptMinor: SumMinor,
     resolvedMinor: SumMinor,
-    /** The received money of deposits that was neither booked, nor returned, nor resolved at the end of the day. */
+    /** The money without a decision at the end of the day: received by deposits, or sent back by the bank. */
     heldMinor: SumMinor,
     /** The requested amounts that had not ended at the end of the day. */
     openCount: Type.Integer(),

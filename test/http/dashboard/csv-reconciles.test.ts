@@ -31,6 +31,8 @@ const correct = (amountMinor: bigint) =>
 let payments = 0
 const part = (receivedAmountMinor: bigint) =>
   act({ type: 'ReceivePart', receivedAmountMinor, reference: `FT-${payments++}` })
+const sendBack = (returnedAmountMinor: bigint) =>
+  act({ type: 'ReturnPayout', returnedAmountMinor, reasonCode: 'AC04', reference: `RT-${payments++}` })
 const cancel = act({ type: 'Cancel', message: null })
 const reopen = act({ type: 'Reopen', reason: 'paid later' })
 const review = act({ type: 'SendToManualControl', message: null })
@@ -75,6 +77,9 @@ const withdrawals: readonly (readonly Step[])[] = [
   [cancel],
   [review, complete(100_50n)],
   [complete(99_00n), correct(100_50n)],
+  [complete(100_50n), sendBack(100_50n)],
+  [complete(100_50n), sendBack(60_00n), resolve, sendBack(10_00n), correct(90_00n)],
+  [review, complete(99_00n), sendBack(9_00n), resolve],
 ]
 
 let changes = 0
@@ -134,8 +139,11 @@ async function body(who: typeof auditor, path: string): Promise<string> {
 await until(async () => {
   const { items } = (await auditor.get(`/statement?${period}`)).json()
   const listed = linesOf(await body(auditor, '/transfers-exact.csv'), ',')
-  const held = items.findLast(({ kind }: { kind: string }) => kind === 'deposit')?.heldMinor
-  return listed.length === 2 * (deposits.length + withdrawals.length) && String(sum(listed, 'held')) === held
+  const held = ['deposit', 'withdrawal'].map((kind) => {
+    const { heldMinor = 0 } = items.findLast((item: { readonly kind: string }) => item.kind === kind) ?? {}
+    return BigInt(heldMinor)
+  })
+  return listed.length === 2 * (deposits.length + withdrawals.length) && sum(listed, 'held') === held[0]! + held[1]!
 })
 
 /** Adds up the transfers of each day, and compares the sums with the statement. */
@@ -159,7 +167,7 @@ function compare(t: Test, transfers: readonly Line[], statement: readonly Line[]
         `${kind} on ${line.day}`,
       )
     }
-    for (const column of ['received', 'corrected', 'returned', 'resolved'])
+    for (const column of ['received', 'corrected', 'returned', 'kept', 'resolved'])
       t.equal(sum(days, column), sum(all, column), `${kind} ${column}`)
     t.equal(sum(days, 'booked') + sum(days, 'corrected'), sum(all, 'booked'), `${kind} booked`)
     t.equal(sum(days, 'requested'), sum(all, 'amount'), 'no day is missing')
@@ -167,6 +175,10 @@ function compare(t: Test, transfers: readonly Line[], statement: readonly Line[]
     const last = days.at(-1)!
     t.same([last.openCount, minor(last.open)], [String(open.length), sum(open, 'amount')])
     t.equal(minor(last.held), sum(all, 'held'))
+  }
+  for (const line of transfers.filter(({ kind }) => kind === 'withdrawal')) {
+    t.equal(minor(line.booked), minor(line.kept) + minor(line.returned), 'the paid money of each withdrawal adds up')
+    t.equal(minor(line.returned), minor(line.resolved) + minor(line.held), 'and the money that came back')
   }
   for (const line of transfers.filter(({ kind }) => kind === 'deposit')) {
     const spent = ['booked', 'returned', 'resolved', 'held'].reduce((total, each) => total + minor(line[each]), 0n)
