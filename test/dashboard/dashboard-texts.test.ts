@@ -22,7 +22,9 @@ function areasOf(language: string): string[] {
 
 const areas = areasOf('en')
 
-const { englishRuleTexts } = await pageModule<{ readonly englishRuleTexts: Record<string, string> }>('../rule-texts.ts')
+const { englishTexts } = await pageModule<{ readonly englishTexts: Record<string, Record<string, string>> }>(
+  '../rule-texts.ts',
+)
 
 function textsIn(file: string): Record<string, string> {
   return JSON.parse(readFileSync(`${folder}/${file}.json`, 'utf8')) as Record<string, string>
@@ -31,7 +33,7 @@ function textsIn(file: string): Record<string, string> {
 /** Returns the texts of an area as the build puts them into the pages. */
 function textsOf(language: string, area: string): Record<string, string> {
   const texts = textsIn(`${area}.${language}`)
-  return language === 'en' && area === 'errors' ? { ...englishRuleTexts, ...texts } : texts
+  return language === 'en' ? { ...englishTexts[area], ...texts } : texts
 }
 
 /** Returns the arguments of a message with their types, such as `count plural` and `name text`. */
@@ -120,7 +122,7 @@ t.test('has a text for every rule, with exactly the values of the rule', async (
 })
 
 t.test('only texts that name a header or an option of the command line differ from those of the server', async (t) => {
-  const own = Object.keys(textsIn('errors.en')).filter((key) => key in englishRuleTexts)
+  const own = Object.keys(textsIn('errors.en')).filter((key) => key in englishTexts.errors!)
   const names = ['invalid-request', 'csrf', 'cross-site', 'unsupported-media-type', 'in-bank-file', 'cursor-invalid']
   t.strictSame(own.sort(), names.map((name) => `rule.${name}`).sort())
 })

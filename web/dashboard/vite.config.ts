@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { parse } from '@formatjs/icu-messageformat-parser'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin, type Rolldown } from 'vite'
-import { englishRuleTexts } from './rule-texts'
+import { englishTexts } from './rule-texts'
 import { pack } from './src/app/packed-texts'
 
 /** Drops the texts of React Aria in languages that the pages do not have. It ships 34 languages. */
@@ -81,9 +81,10 @@ const textModules: Plugin = {
     const files = readdirSync(textsFolder).filter((name) => name.endsWith(`.${language}.json`))
     const messages = files.flatMap((name) => {
       const inFile = JSON.parse(readFileSync(join(textsFolder, name), 'utf8')) as Record<string, string>
-      const texts = name === 'errors.en.json' ? { ...englishRuleTexts, ...inFile } : inFile
+      const area = name.split('.')[0]!
+      const texts = language === 'en' ? { ...englishTexts[area], ...inFile } : inFile
       return Object.entries(texts).map(([key, message]) => {
-        return [`${name.split('.')[0]}.${key}`, parse(message).map(pack)] as const
+        return [`${area}.${key}`, parse(message).map(pack)] as const
       })
     })
     const chosen = messages.filter(([textId]) => isFirst(textId) === (part === 'first'))

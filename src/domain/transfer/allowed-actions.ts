@@ -42,6 +42,10 @@ const trials = {
     const amountMinor = unsettledMinor(transfer)
     return { type: 'ReturnFunds', amountMinor, receiptUrl: '', toleranceMinor: 0n, callbackOnMoney: false, at }
   },
+  'payout-returned': (_, { by, at }) => {
+    const money = { returnedAmountMinor: 1n, reasonCode: 'NARR', reference: '', receiptUrl: null } as const
+    return { type: 'ReturnPayout', ...money, callbackOnMoney: false, by, at }
+  },
   resolve: (_, { at }) => ({ type: 'ResolveAttention', reason: '', at }),
   reopen: (_, { at }) => ({ type: 'Reopen', reason: '', at }),
 } as const satisfies { readonly [action: string]: Trial }

@@ -1,8 +1,16 @@
 /**
- * Why a bank sends a payout back: the codes of ISO 20022 (ExternalReturnReason1Code) that banks use for credit transfers, with their words.
- * NARR is for any other reason.
+ * Why a bank sends a payout back: the codes of ISO 20022 (ExternalReturnReason1Code) that banks use for credit transfers. NARR is for any
+ * other reason.
  */
-export const returnReasons = {
+export const returnReasonCodes = [
+  ...(['AC01', 'AC03', 'AC04', 'AC06', 'AC07', 'AG01', 'AG02', 'AM05', 'AM09'] as const),
+  ...(['BE01', 'BE04', 'BE06', 'CNOR', 'CUST', 'FOCR', 'FR01', 'MD07', 'MS02', 'MS03'] as const),
+  ...(['NARR', 'RC01', 'RR01', 'RR02', 'RR03', 'RR04'] as const),
+]
+export type ReturnReason = (typeof returnReasonCodes)[number]
+
+/** The words of each code in English. */
+export const returnReasons: { readonly [code in ReturnReason]: string } = {
   AC01: 'the account number is incorrect',
   AC03: "the recipient's account number is invalid",
   AC04: 'the account is closed',
@@ -28,10 +36,7 @@ export const returnReasons = {
   RR02: "the payer's name or address is missing",
   RR03: "the recipient's name or address is missing",
   RR04: 'a regulation requires the return',
-} as const
-export type ReturnReason = keyof typeof returnReasons
-
-export const returnReasonCodes = Object.keys(returnReasons) as ReturnReason[]
+}
 
 export function isReturnReason(code: string): code is ReturnReason {
   return Object.hasOwn(returnReasons, code)

@@ -261,6 +261,7 @@ export const permissionOf = {
   cancel: 'transfers:settle',
   'manual-control': 'transfers:settle',
   return: 'transfers:settle',
+  'payout-returned': 'transfers:settle',
   resolve: 'transfers:approve',
   reopen: 'transfers:approve',
 } as const satisfies { readonly [action: string]: Permission }
@@ -275,9 +276,12 @@ export const TransferDetail = Type.Object({
   receiptUrl: Nullable(Text),
   message: Nullable(Text),
   receivedMinor: Minor,
+  /** The money of a deposit that was returned to the customer, or that of a withdrawal that came back. */
   returnedMinor: Minor,
+  /** The paid money of a withdrawal that did not come back. */
+  keptMinor: Minor,
   resolvedMinor: Minor,
-  /** The received amount that is neither booked, returned nor resolved. */
+  /** The money without a decision: received and neither booked, returned nor resolved, or sent back by the bank and not resolved. */
   unsettledMinor: Minor,
   /** The amount of a completion that names none. 0 if money was received and none of it is available. */
   expectedMinor: Minor,
@@ -285,6 +289,10 @@ export const TransferDetail = Type.Object({
   waitsForRest: Type.Boolean(),
   /** The payments that were recorded manually, oldest first. */
   payments: List(Type.Object({ amountMinor: Minor, reference: Text, receiptUrl: Nullable(Text), at: Time })),
+  /** The money of a withdrawal that came back, oldest first. */
+  payoutReturns: List(
+    Type.Object({ amountMinor: Minor, reasonCode: Text, reference: Text, receiptUrl: Nullable(Text), at: Time }),
+  ),
   /** The booked amount before each correction, oldest first. */
   corrections: List(Type.Object({ fromMinor: Minor })),
   /** The correction that waits for an approval. */
@@ -339,6 +347,17 @@ export const ReceiveAction = Type.Object({
   receiptUrl: Type.Optional(Receipt),
 })
 export type ReceiveAction = Static<typeof ReceiveAction>
+export const PayoutReturnedAction = Type.Object({
+  ...Seen,
+  /** The amount that came back. */
+  amountMinor: PositiveMinor,
+  /** The return reason code of the bank (ISO 20022). */
+  reasonCode: Type.String({ maxLength: 4 }),
+  /** The bank's reference, which no other return of the withdrawal has. */
+  reference: Reference,
+  receiptUrl: Type.Optional(Receipt),
+})
+export type PayoutReturnedAction = Static<typeof PayoutReturnedAction>
 export const CorrectAction = Type.Object({
   ...Seen,
   amountMinor: PositiveMinor,

@@ -214,6 +214,34 @@ t.test('completes, returns, resolves, reopens and reviews deposits', async (t) =
   t.match(sent.transfer, { status: 'ManualControl', message: 'look' })
 })
 
+t.test('records money of a payout that comes back, and an approver resolves it', async (t) => {
+  t.equal((await cem.post('/session/confirm', { password })).statusCode, 200)
+  const trackingId = await withdrawal()
+  t.notOk((await seen(ada, trackingId)).actions.includes('payout-returned'), 'it is not paid yet')
+  await transfers.act(trackingId, { type: 'Complete' }, context)
+  const { amountMinor } = await seen(ada, trackingId)
+  t.ok((await seen(ada, trackingId)).actions.includes('payout-returned'))
+  const viewer = await person('Vera', 'viewer')
+  const body = { revision: 1, amountMinor: 40_00, reasonCode: 'AC04', reference: 'RT-1' }
+  t.match(await act(viewer, trackingId, 'payout-returned', body), { status: 403 })
+  t.notOk((await seen(viewer, trackingId)).actions.includes('payout-returned'))
+  const returned = await act(ada, trackingId, 'payout-returned', body)
+  t.match(returned.transfer, {
+    ...{ status: 'Completed', needsAttention: true, transactionAmountMinor: amountMinor, returnedMinor: 40_00 },
+    ...{ keptMinor: amountMinor - 40_00, unsettledMinor: 40_00, resolvedMinor: 0 },
+    payoutReturns: [{ amountMinor: 40_00, reasonCode: 'AC04', reference: 'RT-1', receiptUrl: null }],
+  })
+  t.notOk(returned.transfer.actions.includes('resolve'), 'only an approver resolves it')
+  t.match(await act(ada, trackingId, 'payout-returned', body), { status: 200 }, 'a repeat')
+  for (const fields of [{ reasonCode: 'XX99' }, { reasonCode: 'AC04X' }, { amountMinor: 0 }, { reference: ' ' }])
+    t.match(await act(ada, trackingId, 'payout-returned', { ...body, revision: 2, ...fields }), { status: 400 })
+  const tooMuch = { ...body, revision: 2, amountMinor, reference: 'RT-2' }
+  t.match(await act(ada, trackingId, 'payout-returned', tooMuch), { status: 409, rule: 'payout-return-too-large' })
+  t.ok((await seen(cem, trackingId)).actions.includes('resolve'))
+  const resolved = await act(cem, trackingId, 'resolve', { revision: 2, reason: 'paid in cash' })
+  t.match(resolved.transfer, { needsAttention: false, unsettledMinor: 0, resolvedMinor: 40_00 })
+})
+
 t.test('shows the metadata of a transfer to its own merchant, until the customer is erased', async (t) => {
   const trackingId = await withdrawal({ userId: 'u-metadata', metadata: misleadingMetadata })
   t.strictSame((await seen(ada, trackingId)).metadata, misleadingMetadata)
@@ -250,6 +278,7 @@ t.test('hides transfers of other merchants for every action, and names an invali
     ...[['complete', { revision: 0 }] as const, ['cancel', message] as const, ['manual-control', message] as const],
     ...[['resolve', reason] as const, ['reopen', reason] as const],
     ['return', { revision: 0, amountMinor: 1, receiptUrl: 'https://r.example' }],
+    ['payout-returned', { revision: 0, amountMinor: 1, reasonCode: 'AC04', reference: 'RT' }],
   ]
   for (const [action, body] of actions)
     t.match(await act(foreignUser, trackingId, action, body), { status: 404, code: 40402 })

@@ -5,13 +5,20 @@ import type { FoundTransfer, TransferResult } from '../../../commands/transfer/t
 import { needsApproval } from '../../../domain/transfer/payout.js'
 import type { Transfer } from '../../../domain/transfer/transfer.js'
 import { accepted } from '../../refusals.js'
-import { checkedAmount, checkReceipt, checkReference, checkTexts } from '../../settlement-checks.js'
+import {
+  checkedAmount,
+  checkedReturnReason,
+  checkReceipt,
+  checkReference,
+  checkTexts,
+} from '../../settlement-checks.js'
 import {
   ApproveAction,
   ApproveCorrectionAction,
   CompleteAction,
   CorrectAction,
   MessageAction,
+  PayoutReturnedAction,
   PlainAction,
   TransferParams as params,
   permissionOf,
@@ -138,6 +145,18 @@ export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const returned = { amountMinor: amountOf('amountMinor', request.body.amountMinor)!, receiptUrl }
     return act(request, (trackingId) =>
       transfers.act(trackingId, { type: 'ReturnFunds', ...returned }, userContext(request), { revision }),
+    )
+  })
+  app.post(url('payout-returned'), options('payout-returned', PayoutReturnedAction), async (request) => {
+    const { revision, reference, receiptUrl } = request.body
+    checkTexts({ receiptUrl })
+    checkReference(reference)
+    const reasonCode = checkedReturnReason(request.body.reasonCode)
+    await checkReceipt(app.services, receiptUrl)
+    const returnedAmountMinor = amountOf('amountMinor', request.body.amountMinor)!
+    const back = { returnedAmountMinor, reasonCode, reference, receiptUrl }
+    return act(request, (trackingId) =>
+      transfers.act(trackingId, { type: 'ReturnPayout', ...back }, userContext(request), { revision }),
     )
   })
   for (const [action, type] of [

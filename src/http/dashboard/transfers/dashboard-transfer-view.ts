@@ -6,6 +6,7 @@ import { expectedMinor } from '../../../domain/transfer/completion.js'
 import { activeClaim, needsApproval, validApproval } from '../../../domain/transfer/payout.js'
 import { isTerminal } from '../../../domain/transfer/status.js'
 import {
+  keptMinor,
   needsAttention,
   noFunds,
   requestOf,
@@ -90,6 +91,7 @@ export async function detailOf(request: FastifyRequest, found: FoundTransfer): P
   const payoutsStopped = await arePayoutsStopped(transfer, request.server.services)
   const actor = { ...actorOf(request, transfer), payoutsStopped }
   const funds = transfer.kind === 'deposit' ? transfer.funds : noFunds
+  const money = transfer.kind === 'deposit' ? transfer.funds : transfer
   const approval = transfer.kind === 'withdrawal' ? transfer.payout.approval : null
   return {
     // No response shows the position.
@@ -99,13 +101,17 @@ export async function detailOf(request: FastifyRequest, found: FoundTransfer): P
     receiptUrl,
     message,
     receivedMinor: Number(funds.receivedMinor),
-    returnedMinor: Number(returnedMinor(funds)),
-    resolvedMinor: Number(funds.resolvedMinor),
+    returnedMinor: Number(returnedMinor(money)),
+    keptMinor: Number(transfer.kind === 'withdrawal' ? keptMinor(transfer) : 0n),
+    resolvedMinor: Number(money.resolvedMinor),
     unsettledMinor: Number(unsettledMinor(transfer)),
     expectedMinor: Number(expectedMinor(transfer) ?? 0n),
     waitsForRest: waitsForRest(transfer),
     payments: funds.payments.map(({ amountMinor, reference, receiptUrl, at }) => {
       return { amountMinor: Number(amountMinor), reference, receiptUrl, at }
+    }),
+    payoutReturns: (transfer.kind === 'withdrawal' ? transfer.returns : []).map(({ amountMinor, ...each }) => {
+      return { ...each, amountMinor: Number(amountMinor) }
     }),
     corrections: transfer.corrections.map(({ fromMinor }) => ({ fromMinor: Number(fromMinor) })),
     proposedCorrection: proposed && {

@@ -126,7 +126,7 @@ function States() {
           <Mark key={name} name={name} person mine={name === names[0]} />
         ))}
       </div>
-      <p className="notice">{text('transfer.attentionHelp')}</p>
+      <p className="notice">{text('transfer.attentionHelp.deposit')}</p>
     </Part>
   )
 }

@@ -1,8 +1,10 @@
 import { useState } from 'react'
+import { returnReasonCodes } from '../../../../../src/domain/transfer/return-reasons'
 import type { TransferDetail } from '../../../../../src/http/dashboard/api'
-import { useText } from '../../app/texts'
+import { useKnownText, useText } from '../../app/texts'
 import { AmountField } from '../../components/AmountField'
 import { Button } from '../../components/Button'
+import { Select } from '../../components/Select'
 import { TextField } from '../../components/TextField'
 import { ReceiptFields } from './ReceiptFields'
 import type { DialogAction } from './transfer-actions'
@@ -103,6 +105,34 @@ export function ActionFields({ action, seen, mustConfirm, onAmount }: ActionFiel
           <ReceiptFields required />
         </>
       )}
+      {action === 'payout-returned' && <PayoutReturnFields seen={seen} />}
+    </>
+  )
+}
+
+function PayoutReturnFields({ seen }: Pick<ActionFieldsProps, 'seen'>) {
+  const text = useText()
+  const known = useKnownText()
+  const options = returnReasonCodes.map((code) => {
+    return { value: code, label: text('transfer.reasonWithCode', { code, words: known(`fields.reasonCode.${code}`) }) }
+  })
+  return (
+    <>
+      <AmountField
+        name="amountMinor"
+        label={text('transfer.cameBackAmount')}
+        defaultMinor={seen.keptMinor}
+        required
+        autoFocus
+      />
+      <Select name="reasonCode" label={text('fields.reasonCode')} options={options} required />
+      <TextField
+        name="reference"
+        label={text('transfer.bankReference')}
+        description={text('transfer.returnReferenceHelp')}
+        required
+      />
+      <ReceiptFields />
     </>
   )
 }

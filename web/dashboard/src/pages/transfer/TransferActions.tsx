@@ -33,6 +33,7 @@ const icons: { readonly [action in TransferAction]: LucideIcon } = {
   'manual-control': Hand,
   cancel: X,
   return: Undo2,
+  'payout-returned': Undo2,
   resolve: Scale,
   reopen: RotateCcw,
 }
@@ -40,11 +41,15 @@ const icons: { readonly [action in TransferAction]: LucideIcon } = {
 /** The order of the buttons. */
 const order = [
   ...(['complete', 'receive', 'approve-correction', 'approve', 'claim', 'release', 'return'] as const),
-  ...(['resolve', 'reopen', 'manual-control', 'correct', 'cancel'] as const),
+  ...(['resolve', 'reopen', 'manual-control', 'payout-returned', 'correct', 'cancel'] as const),
 ]
 /** The first possible one is the next step. */
 const usualSteps = ['complete', 'approve-correction', 'approve', 'claim'] as const
-const looks: { readonly [action in TransferAction]?: 'quiet' | 'bad' } = { correct: 'quiet', cancel: 'bad' }
+const looks: { readonly [action in TransferAction]?: 'quiet' | 'bad' } = {
+  'payout-returned': 'quiet',
+  correct: 'quiet',
+  cancel: 'bad',
+}
 
 /** Offers the actions that the server currently allows this user. */
 export function TransferActions({ detail }: { readonly detail: TransferDetail }) {

@@ -5,6 +5,7 @@ import { useActorName } from '../../app/actor-names'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { Card } from '../../components/Card'
+import { EventValue } from '../../components/EventValue'
 import { ReceiptLink } from '../../components/ReceiptLink'
 import { exactTime, Time } from '../../components/Time'
 import { useAmounts } from '../../components/use-amounts'
@@ -36,6 +37,15 @@ export function TransferMoney({ detail }: { detail: TransferDetail }) {
     )
     return { key: `payment ${reference}`, label: reference, minor, mark: 'part', more }
   })
+  const returns = detail.payoutReturns.map(({ amountMinor: minor, reasonCode, reference, receiptUrl, at }): Line => {
+    const more = (
+      <>
+        <EventValue name="reasonCode" value={reasonCode} />, <Time at={at} exact />{' '}
+        {receiptUrl !== null && <ReceiptLink url={receiptUrl} />}
+      </>
+    )
+    return { key: `return ${reference}`, label: reference, minor, mark: 'part', more }
+  })
   const lines: (Line | false)[] = [
     { label: text('transfer.requested'), minor: detail.amountMinor },
     isDeposit && { label: text('transfer.received'), minor: detail.receivedMinor },
@@ -55,6 +65,9 @@ export function TransferMoney({ detail }: { detail: TransferDetail }) {
       mark: 'differs',
     },
     isDeposit && detail.receivedMinor > 0 && { label: text('transfer.returned'), minor: detail.returnedMinor },
+    returns.length > 0 && { label: text('transfer.cameBack'), minor: detail.returnedMinor },
+    ...returns,
+    returns.length > 0 && { label: text('transfer.kept'), minor: detail.keptMinor },
     detail.resolvedMinor > 0 && { label: text('transfer.resolved'), minor: detail.resolvedMinor },
     detail.unsettledMinor > 0 &&
       !isWaiting && {
@@ -85,7 +98,7 @@ export function TransferMoney({ detail }: { detail: TransferDetail }) {
       {detail.proposedCorrection && <Proposal proposed={detail.proposedCorrection} actions={detail.actions} />}
       {detail.needsAttention && (!detail.proposedCorrection || detail.unsettledMinor > 0) && (
         <p className="notice">
-          {text('transfer.attentionHelp')}{' '}
+          {text(`transfer.attentionHelp.${detail.kind}`)}{' '}
           {text(detail.actions.length > 0 ? 'transfer.attentionDecide' : 'transfer.attentionWait')}
         </p>
       )}

@@ -85,6 +85,7 @@ const icons: { readonly [type: string]: LucideIcon } = {
   WithdrawalReleased: Undo2,
   WithdrawalAddedToBankFile: FileDown,
   WithdrawalApproved: UserCheck,
+  WithdrawalReturned: Undo2,
 }
 
 const tones: { readonly [type: string]: string } = {
@@ -92,6 +93,7 @@ const tones: { readonly [type: string]: string } = {
   TransferFailed: 'bad',
   TransferSentToManualControl: 'person',
   WithdrawalApproved: 'second',
+  WithdrawalReturned: 'person',
   CorrectionProposed: 'person',
   TransferCorrected: 'second',
   FundsReceived: 'accent',

@@ -4,6 +4,7 @@ import type {
   CorrectAction,
   Kind,
   MessageAction,
+  PayoutReturnedAction,
   PlainAction,
   ReasonAction,
   ReceiveAction,
@@ -45,6 +46,7 @@ type Body =
   | MessageAction
   | ReasonAction
   | ReturnAction
+  | PayoutReturnedAction
 
 /** Carries out an action on the transfer that the user saw. The server rejects it if the transfer has changed since. */
 export async function act(
@@ -78,6 +80,8 @@ async function bodyOf(action: TransferAction, seen: TransferDetail, data: FormDa
       const receiptUrl = (await uploadReceipt(data)) ?? ''
       return { revision, amountMinor: fieldMinor(data, 'amountMinor') ?? 0, receiptUrl }
     }
+    case 'payout-returned':
+      return payoutReturnOf(data, revision)
     case 'resolve':
     case 'reopen':
       return { revision, reason: fieldText(data, 'reason') }
@@ -108,6 +112,17 @@ async function receiptOf(data: FormData, revision: number): Promise<ReceiveActio
     amountMinor: fieldMinor(data, 'amountMinor') ?? 0,
     reference: fieldText(data, 'reference'),
     ...(confirmedAmountMinor !== undefined && { confirmedAmountMinor }),
+    ...(receiptUrl !== undefined && { receiptUrl }),
+  }
+}
+
+async function payoutReturnOf(data: FormData, revision: number): Promise<PayoutReturnedAction> {
+  const receiptUrl = await uploadReceipt(data)
+  return {
+    revision,
+    amountMinor: fieldMinor(data, 'amountMinor') ?? 0,
+    reasonCode: fieldText(data, 'reasonCode'),
+    reference: fieldText(data, 'reference'),
     ...(receiptUrl !== undefined && { receiptUrl }),
   }
 }

@@ -87,6 +87,7 @@ const stepNames: { readonly [type: string]: StepName } = {
   TransferFailed: 'failed',
   TransferReopened: 'reopened',
   FundsReturned: 'returned',
+  WithdrawalReturned: 'returned',
   TransferCorrected: 'corrected',
 }
 const ends: readonly StepName[] = ['completed', 'cancelled', 'failed']
