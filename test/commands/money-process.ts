@@ -1,15 +1,16 @@
-import { depositRequest } from '../domain/transfer-samples.js'
+import { depositRequest, withdrawalRequest } from '../domain/transfer-samples.js'
 import { openTestEventStore } from '../support/event-store.js'
 import { merchantSettings } from '../support/merchant-requests.js'
 import { transferCommands } from '../support/transfer-commands.js'
 
 /**
- * Does the same random actions on the same deposits in every run, and prints each one that the log has accepted: the program of
+ * Does the same random actions on the same deposits and withdrawals in every run, and prints each one that the log has accepted: the program of
  * received-once.test.ts, which kills it and starts it again.
  */
 
 const [directory = '', seed = '', actor = ''] = process.argv.slice(2)
 const deposits = 4
+const withdrawals = 2
 const steps = 60
 
 /** Returns the same numbers for a seed (mulberry32). */
@@ -38,6 +39,13 @@ for (let n = 0; n < deposits; n++) {
   if (!created.accepted) throw new Error(created.refusal.rule)
   ids.push(created.transfer.trackingId)
 }
+const paidIds: string[] = []
+for (let n = 0; n < withdrawals; n++) {
+  const created = await transfers.create({ ...withdrawalRequest, referenceId: `${seed}-out-${n}` }, context)
+  if (!created.accepted) throw new Error(created.refusal.rule)
+  await transfers.act(created.transfer.trackingId, { type: 'Complete' }, context)
+  paidIds.push(created.transfer.trackingId)
+}
 
 type Action = Parameters<typeof transfers.act>[1]
 const amounts = [20_00n, 30_00n, 40_00n, 60_00n, 100_00n, 160_00n]
@@ -55,13 +63,25 @@ function actionOf(step: number): Action {
   return chosen === 10 ? { type: 'ReturnFunds', amountMinor, receiptUrl } : { type: 'Cancel', message: null }
 }
 
+function actionOnPaid(step: number): Action {
+  const amountMinor = amounts[number(amounts.length)]!
+  const chosen = number(8)
+  const reasonCode = 'AC04' as const
+  if (chosen < 5) return { type: 'ReturnPayout', returnedAmountMinor: amountMinor, reasonCode, reference: `RT-${step}` }
+  if (chosen === 5) return { type: 'ResolveAttention', reason: 'paid in cash' }
+  const confirmed = { confirmedAmountMinor: amountMinor }
+  return { type: 'Correct', amountMinor, ...confirmed, reason: 'mistyped', reference: `CASE-${step}` }
+}
+
 for (let step = 0; step < steps; step++) {
-  const trackingId = ids[number(ids.length)]!
-  const action = actionOf(step)
+  const isPaid = number(3) === 0
+  const all = isPaid ? paidIds : ids
+  const trackingId = all[number(all.length)]!
+  const action = isPaid ? actionOnPaid(step) : actionOf(step)
   const result = await transfers.act(trackingId, action, context)
   const reference = 'reference' in action ? action.reference : null
-  const isCounted = result.accepted && action.type === 'ReceivePart'
+  const isCounted = result.accepted && (action.type === 'ReceivePart' || action.type === 'ReturnPayout')
   process.stdout.write(`${JSON.stringify({ trackingId, payment: isCounted ? reference : null })}\n`)
 }
 await store.close()
-process.stdout.write(`${JSON.stringify({ done: ids })}\n`)
+process.stdout.write(`${JSON.stringify({ done: [...ids, ...paidIds] })}\n`)

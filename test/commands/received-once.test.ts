@@ -7,6 +7,7 @@ import t, { type Test } from 'tap'
 import {
   evolve,
   initialState,
+  keptMinor,
   returnedMinor,
   type TransferState,
   unsettledMinor,
@@ -41,12 +42,19 @@ async function run(directory: string, seed: number, actor: string, killedAfter =
   return lines
 }
 
-/** Checks the money of a deposit after every event. */
+/** Checks the money of a transfer after every event. */
 function checkMoney(t: Test, history: readonly Parameters<typeof evolve>[1][]): TransferState {
   let state: TransferState = initialState
   for (const event of history) {
     state = evolve(state, event)
-    if (state.kind !== 'deposit') throw new Error('not a deposit')
+    if (state.kind === 'none') throw new Error('no transfer')
+    if (state.kind === 'withdrawal') {
+      const [kept, returned, unsettled] = [keptMinor(state), returnedMinor(state), unsettledMinor(state)]
+      const paid = state.status === 'Completed' ? state.transactionAmountMinor : 0n
+      const isRight = paid === kept + returned && returned === state.resolvedMinor + unsettled
+      if (!isRight || kept < 0n || unsettled < 0n) t.fail(`${event.type}: ${kept} and ${returned} of ${paid}`)
+      continue
+    }
     const { funds, status, transactionAmountMinor } = state
     const booked = status === 'Completed' ? transactionAmountMinor : 0n
     const held = unsettledMinor(state)
@@ -56,39 +64,44 @@ function checkMoney(t: Test, history: readonly Parameters<typeof evolve>[1][]): 
   return state
 }
 
-t.test('writers that are killed and repeat everything record each payment once, and the money adds up', async (t) => {
-  for (let seed = 1; seed <= (long ? 25 : 2); seed++) {
-    const directory = tempDirectory(t)
-    // The first store starts the server of the protocol, which outlives the writers.
-    const store = await openTestEventStore(directory)
-    const transfers = transferCommands(
-      store,
-      () => new Date().toISOString(),
-      async () => merchantSettings,
-    )
-    const lines: Line[] = []
-    for (const killedAfter of [7 + seed, 23, 41]) lines.push(...(await run(directory, seed, 'user:ada', killedAfter)))
-    const both = await Promise.all([run(directory, seed, 'user:ada'), run(directory, seed, 'user:grace')])
-    lines.push(...both.flat())
-    const ids = both[0].at(-1)?.done ?? []
-    t.equal(ids.length, 4)
-    for (const trackingId of ids) {
-      const history = (await transfers.history(trackingId)).map(({ event }) => event)
-      const state = checkMoney(t, history)
-      if (state.kind !== 'deposit') throw new Error('not a deposit')
-      const recorded = state.funds.payments.map(({ reference }) => reference)
-      t.equal(new Set(recorded).size, recorded.length, 'no payment is recorded twice')
-      const accepted = lines.flatMap((line) => (line.trackingId === trackingId && line.payment ? [line.payment] : []))
-      t.strictSame(
-        [...new Set(accepted)].filter((each) => !recorded.includes(each)),
-        [],
-        'no accepted payment is lost',
+t.test(
+  'writers that are killed and repeat everything record each payment and each return once, and the money adds up',
+  async (t) => {
+    for (let seed = 1; seed <= (long ? 25 : 2); seed++) {
+      const directory = tempDirectory(t)
+      // The first store starts the server of the protocol, which outlives the writers.
+      const store = await openTestEventStore(directory)
+      const transfers = transferCommands(
+        store,
+        () => new Date().toISOString(),
+        async () => merchantSettings,
       )
-      t.ok(state.corrections.length === new Set(state.corrections.map(({ reference }) => reference)).size)
+      const lines: Line[] = []
+      for (const killedAfter of [7 + seed, 23, 41]) lines.push(...(await run(directory, seed, 'user:ada', killedAfter)))
+      const both = await Promise.all([run(directory, seed, 'user:ada'), run(directory, seed, 'user:grace')])
+      lines.push(...both.flat())
+      const ids = both[0].at(-1)?.done ?? []
+      t.equal(ids.length, 6)
+      for (const trackingId of ids) {
+        const history = (await transfers.history(trackingId)).map(({ event }) => event)
+        const state = checkMoney(t, history)
+        if (state.kind === 'none') throw new Error('no transfer')
+        const { returns, payments } =
+          state.kind === 'deposit' ? { ...state.funds, returns: [] } : { ...state, payments: [] }
+        const recorded = [...payments, ...returns].map(({ reference }) => reference)
+        t.equal(new Set(recorded).size, recorded.length, 'no payment or return is recorded twice')
+        const accepted = lines.flatMap((line) => (line.trackingId === trackingId && line.payment ? [line.payment] : []))
+        t.strictSame(
+          [...new Set(accepted)].filter((each) => !recorded.includes(each)),
+          [],
+          'no accepted payment or return is lost',
+        )
+        t.ok(state.corrections.length === new Set(state.corrections.map(({ reference }) => reference)).size)
+      }
+      await store.close()
     }
-    await store.close()
-  }
-})
+  },
+)
 
 t.test('a hundred simultaneous requests with ten references record ten payments', async (t) => {
   const directory = tempDirectory(t)

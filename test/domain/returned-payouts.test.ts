@@ -1,5 +1,12 @@
 import t from 'tap'
-import { keptMinor, needsAttention, returnedMinor, unsettledMinor } from '../../src/domain/transfer/transfer.js'
+import { possibleActions } from '../../src/domain/transfer/allowed-actions.js'
+import {
+  keptMinor,
+  needsAttention,
+  returnedMinor,
+  type Transfer,
+  unsettledMinor,
+} from '../../src/domain/transfer/transfer.js'
 import type { Correct, ReturnPayout, TransferCommand } from '../../src/domain/transfer/transfer-commands.js'
 import { transferDecider } from '../../src/domain/transfer/transfer-decider.js'
 import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
@@ -124,6 +131,17 @@ t.test('a correction does not fall below the returned money', async (t) => {
     .then('conflict', 'nor a proposal of before the return')
   const decision = transferDecider.decide(correct(59_99n), fold(history))
   t.match(decision, { refusal: { rule: 'correction-below-returned', values: { returned: 60_00n } } })
+})
+
+t.test('the action is possible while paid money has not come back', async (t) => {
+  const actor = { by: ada, approvalAboveMinor: null, isManual: false, correctionDays: 30, at: later }
+  const possible = (history: readonly TransferEvent[]) =>
+    possibleActions(fold(history) as Transfer, actor).includes('payout-returned')
+  t.notOk(possible([created.withdrawal]))
+  t.ok(possible(paid))
+  t.ok(possible([...paid, cameBack(99_99n)]))
+  t.notOk(possible([...paid, cameBack(100_00n)]))
+  t.notOk(possible([created.deposit, completed('deposit')]))
 })
 
 t.test('the returned money needs attention until it is resolved', async (t) => {

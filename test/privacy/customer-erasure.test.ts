@@ -143,6 +143,12 @@ t.test(
     t.match(await transfers.act(withdrawal, { type: 'Complete', receiptUrl }, { ...context, actor: 'user:clerk' }), {
       accepted: true,
     })
+    const returnPdf = Buffer.from(`%PDF-1.7 ${canaries.name} sent it back`)
+    const ofReturn = (await storeReceipt(readModels, returnPdf, clock()))!
+    const back = { returnedAmountMinor: 1n, reasonCode: 'AC04', reference: 'RT-1' } as const
+    const withReceipt = { receiptUrl: `https://pay.example/receipts/${receiptName(parts.box, ofReturn)}` }
+    const action = { type: 'ReturnPayout', ...back, ...withReceipt } as const
+    t.match(await transfers.act(withdrawal, action, context), { accepted: true })
     t.match(await transfers.act(hosted, { type: 'Cancel', message: 'not paid' }, context), { accepted: true })
     await settled()
 
@@ -163,7 +169,7 @@ t.test(
       'requested',
       context,
     )
-    t.match(erased, { accepted: true, transfers: 3, receipts: 1 })
+    t.match(erased, { accepted: true, transfers: 3, receipts: 2 })
     await settled()
     await parts.keys.store.compact()
     await compactEmbeddedReadModels({ directory: path })

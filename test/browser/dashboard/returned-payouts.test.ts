@@ -39,7 +39,10 @@ else {
     await dialog.waitFor({ state: 'detached' })
     await waitForText(page, `The return of ${referenceId} is recorded.`)
     await waitForText(page, 'Needs attention')
-    await waitForText(page, 'Some of the paid money came back, and no one has decided about it.')
+    await waitForText(
+      page,
+      /^Some of the paid money came back, and no one has decided about it\. An operator or approver must/,
+    )
     t.match(
       await moneyOf(page),
       /Paid ₺100\.00 Came back ₺60\.00 RT2611270091.*AC04: the account is closed.*₺60\.00 Kept ₺40\.00 Not settled ₺60\.00/,

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { useIntl } from 'react-intl'
-import type { TransferDetail } from '../../../../../src/http/dashboard/api'
+import type { TransferAction, TransferDetail } from '../../../../../src/http/dashboard/api'
 import { useActorName } from '../../app/actor-names'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
@@ -21,6 +21,9 @@ interface Line {
   /** Shown after the label. */
   readonly more?: ReactNode
 }
+
+/** Returns whether an action decides about money that needs attention. The others record more of it. */
+const isDecision = (action: TransferAction) => action !== 'correct' && action !== 'payout-returned'
 
 /** Shows the requested amount, the amounts that moved, and the amount that is not settled. */
 export function TransferMoney({ detail }: { detail: TransferDetail }) {
@@ -99,7 +102,7 @@ export function TransferMoney({ detail }: { detail: TransferDetail }) {
       {detail.needsAttention && (!detail.proposedCorrection || detail.unsettledMinor > 0) && (
         <p className="notice">
           {text(`transfer.attentionHelp.${detail.kind}`)}{' '}
-          {text(detail.actions.length > 0 ? 'transfer.attentionDecide' : 'transfer.attentionWait')}
+          {text(detail.actions.some(isDecision) ? 'transfer.attentionDecide' : 'transfer.attentionWait')}
         </p>
       )}
     </Card>
