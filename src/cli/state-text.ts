@@ -15,6 +15,7 @@ const figures = [
   ['Difference', 'mismatchMinor'],
   ['Corrected', 'correctedMinor', 'correctedCount'],
   ['Returned', 'returnedMinor'],
+  ['Of it booked', 'refundedMinor'],
   ['Resolved', 'resolvedMinor'],
   ['Held at the end', 'heldMinor'],
   ['Open at the end', 'openMinor', 'openCount'],

@@ -183,8 +183,9 @@ function listTransfers(
 }
 
 export function receiptUrlsOf(transfer: Transfer): readonly string[] {
-  const returns = transfer.kind === 'deposit' ? transfer.funds.returns.map(({ receiptUrl }) => receiptUrl) : []
-  return [...new Set([...(transfer.receiptUrl === null ? [] : [transfer.receiptUrl]), ...returns])]
+  const moved = transfer.kind === 'deposit' ? [...transfer.funds.returns, ...transfer.refunds] : []
+  const all = [transfer, ...moved].flatMap(({ receiptUrl }) => receiptUrl ?? [])
+  return [...new Set(all)]
 }
 
 interface Retention {

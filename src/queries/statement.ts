@@ -12,7 +12,8 @@ import { dayAfter, startOfDay } from './zone-days.js'
 
 /**
  * The transfers of one kind on one day. Amounts are minor units. Of the money of deposits, `openingMinor` + `receivedMinor` -
- * `completedMinor` - `correctedMinor` - `returnedMinor` - `resolvedMinor` = `heldMinor`, which is the opening amount of the next day.
+ * `completedMinor` - `correctedMinor` + `refundedMinor` - `returnedMinor` - `resolvedMinor` = `heldMinor`, which is the opening amount of the
+ * next day.
  */
 export interface StatementLine {
   /** `2026-11-21`. */
@@ -33,6 +34,8 @@ export interface StatementLine {
   /** The change of booked amounts by corrections on that day, whenever the transfers were completed. */
   readonly correctedMinor: bigint
   readonly returnedMinor: bigint
+  /** The part of the returned money that was booked. */
+  readonly refundedMinor: bigint
   /** The money that an approver decided to need no further attention. */
   readonly resolvedMinor: bigint
   /** The received money of deposits that was neither booked, nor returned, nor resolved by the end of the day. */
@@ -45,7 +48,7 @@ export interface StatementLine {
 /** 1 if a transfer becomes open, -1 if it ends. */
 const opening: { readonly [counted in Counted]: bigint } = {
   ...{ Pending: 1n, Reopened: 1n, Completed: -1n, Cancelled: -1n, Failed: -1n },
-  ...{ ManualControl: 0n, Received: 0n, Returned: 0n, Resolved: 0n, Corrected: 0n },
+  ...{ ManualControl: 0n, Received: 0n, Returned: 0n, Refunded: 0n, Resolved: 0n, Corrected: 0n },
 }
 
 /** The days from `from` to `to` in the time zone, of which those after `now` are omitted. */
@@ -169,6 +172,7 @@ class StatementLines {
         correctedCount: of('Corrected').count,
         correctedMinor: of('Corrected').amountMinor,
         returnedMinor: of('Returned').amountMinor,
+        refundedMinor: of('Refunded').amountMinor,
         resolvedMinor: of('Resolved').amountMinor,
         heldMinor: balance.heldMinor,
         openCount: balance.openCount,
@@ -196,7 +200,8 @@ class StatementLines {
     const of = (counted: Counted) => sums.get(counted) ?? nothing
     if (balance.kind === 'deposit') {
       const bookedMinor = of('Completed').transactionAmountMinor + of('Corrected').amountMinor
-      const settled = bookedMinor + of('Returned').amountMinor + of('Resolved').amountMinor
+      const returnedMinor = of('Returned').amountMinor - of('Refunded').amountMinor
+      const settled = bookedMinor + returnedMinor + of('Resolved').amountMinor
       balance.heldMinor += receivedMinor - settled
     }
     return { of, receivedMinor }

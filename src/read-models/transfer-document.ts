@@ -8,6 +8,7 @@ import {
   type FundsOf,
   type PayoutOf,
   type ProposalOf,
+  type RefundOf,
   type Stored,
   type TransferDocument,
 } from './documents.js'
@@ -47,19 +48,23 @@ export function documentOf(transfer: Transfer, position: number, revision: numbe
 
 function fieldsOfKind(transfer: Transfer): Partial<TransferDocument> {
   if (transfer.kind === 'withdrawal') {
-    const { payout } = transfer
+    const { payout, refundOf } = transfer
     return {
+      ...(refundOf !== null && { refundOf }),
       ...storedFields(payeeFields, transfer),
       ...(payout.steps.length > 0 && { payout: payoutWith(payout, Number) }),
       ...(payout.files.length > 0 && { bankFiles: payout.files.map(({ messageId }) => messageId).join(' ') }),
     }
   }
-  const { channel, expiresAt, firstExpiresAt, funds, autoCancelledAmountMinor, cancelReason, reopened } = transfer
+  const { channel, expiresAt, firstExpiresAt, funds, refunds } = transfer
+  const { autoCancelledAmountMinor, cancelReason, reopened } = transfer
   return {
     channel,
     expiresAt,
     ...(firstExpiresAt !== expiresAt && { firstExpiresAt }),
     ...(funds.receivedMinor > 0n && { funds: fundsWith(funds, Number) }),
+    ...(refunds.length > 0 && { refunds: refunds.map((each) => refundWith(each, Number)) }),
+    ...(refunds.some(({ state }) => state === 'open') && { openRefundsSince: transfer.updatedAt }),
     ...(autoCancelledAmountMinor !== null && { autoCancelledAmountMinor: Number(autoCancelledAmountMinor) }),
     ...(cancelReason !== null && { cancelReason }),
     ...(reopened && { reopened }),
@@ -95,7 +100,13 @@ export function transferOf(document: TransferDocument): Transfer {
   }
   if (document.kind === 'withdrawal') {
     const payout = document.payout ? payoutWith(document.payout, BigInt) : noPayout
-    return { kind: 'withdrawal', payout, ...existing, ...fieldsOf(payeeFields, document) }
+    return {
+      kind: 'withdrawal',
+      refundOf: document.refundOf ?? null,
+      payout,
+      ...existing,
+      ...fieldsOf(payeeFields, document),
+    }
   }
   return {
     kind: 'deposit',
@@ -103,6 +114,7 @@ export function transferOf(document: TransferDocument): Transfer {
     expiresAt: document.expiresAt!,
     firstExpiresAt: document.firstExpiresAt ?? document.expiresAt!,
     funds: document.funds ? fundsWith(document.funds, BigInt) : noFunds,
+    refunds: (document.refunds ?? []).map((each) => refundWith(each, BigInt)),
     autoCancelledAmountMinor: autoCancelledAmountMinor === undefined ? null : BigInt(autoCancelledAmountMinor),
     cancelReason,
     reopened,
@@ -141,10 +153,15 @@ function fundsWith<From, To>(funds: FundsOf<From>, convert: (amount: From) => To
     receivedMinor: convert(funds.receivedMinor),
     payments: funds.payments.map((payment) => ({ ...payment, amountMinor: convert(payment.amountMinor) })),
     returns: funds.returns.map(({ amountMinor, receiptUrl }) => ({ amountMinor: convert(amountMinor), receiptUrl })),
+    refundedMinor: convert(funds.refundedMinor),
     resolvedMinor: convert(funds.resolvedMinor),
     assumedMinor: convert(funds.assumedMinor),
     statedMinor: convert(funds.statedMinor),
   }
+}
+
+function refundWith<From, To>(refund: RefundOf<From>, convert: (amount: From) => To): RefundOf<To> {
+  return { ...refund, amountMinor: convert(refund.amountMinor) }
 }
 
 function correctedWith<From, To>(correction: CorrectedOf<From>, convert: (amount: From) => To): CorrectedOf<To> {

@@ -91,6 +91,7 @@ function expectedLine(events: readonly Dated[], day: string, kind: 'deposit' | '
   const sum = (amounts: readonly bigint[]) => amounts.reduce((total, each) => total + each, 0n)
   const fundsOf = (some: readonly Transfer[]) => some.flatMap((each) => (each.kind === 'deposit' ? [each.funds] : []))
   const received = (some: readonly Transfer[]) => sum(fundsOf(some).map(({ receivedMinor }) => receivedMinor))
+  const refunded = (some: readonly Transfer[]) => sum(fundsOf(some).map(({ refundedMinor }) => refundedMinor))
   const resolved = (some: readonly Transfer[]) => sum(fundsOf(some).map(({ resolvedMinor }) => resolvedMinor))
   return {
     ...{ day, kind },
@@ -104,6 +105,7 @@ function expectedLine(events: readonly Dated[], day: string, kind: 'deposit' | '
     correctedCount: corrected.length,
     correctedMinor: sum(corrected),
     returnedMinor: sum(that.flatMap(({ type, data }) => (type === 'FundsReturned' ? [data.returnedAmountMinor] : []))),
+    refundedMinor: refunded(states) - refunded(earlier),
     resolvedMinor: resolved(states) - resolved(earlier),
     heldMinor: sum(states.map(unsettledMinor)),
     openCount: open.length,

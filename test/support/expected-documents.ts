@@ -165,6 +165,9 @@ const statusReached: { readonly [type in TransferEvent['type']]: Status | null }
   TransferReopened: 'ManualControl',
   LateFundsReceived: null,
   FundsReturned: null,
+  RefundRequested: null,
+  RefundApproved: null,
+  RefundEnded: null,
   AttentionResolved: null,
   FundsReceived: null,
   CorrectionProposed: null,
@@ -186,6 +189,11 @@ function totalDocuments(events: readonly Recorded<TransferEvent>[]): Document[] 
     if (type === 'TransferCorrected') amountMinor = data.transactionAmountMinor - data.previousAmountMinor
     if (type === 'AttentionResolved') amountMinor = data.resolvedAmountMinor
     const names = [...(status ? [status] : []), ...(type in additionalStatus ? [additionalStatus[type]!] : [])]
+    if (type === 'FundsReturned' && data.bookedAmountMinor! > 0n)
+      return [
+        { ...one, name: 'Returned', amountMinor },
+        { ...one, name: 'Refunded', amountMinor: data.bookedAmountMinor! },
+      ]
     return names.map((name) => ({ ...one, name, amountMinor }))
   })
   const periods = counted.flatMap((one) =>

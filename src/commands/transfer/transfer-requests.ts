@@ -12,6 +12,7 @@ import type {
   CreateWithdrawal,
   ReceivePart,
   RepeatedPayout,
+  RequestRefund,
   ReturnFunds,
   Settle,
 } from '../../domain/transfer/transfer-commands.js'
@@ -44,6 +45,13 @@ type CorrectRequest = Pick<Correct, 'amountMinor' | 'confirmedAmountMinor' | 're
   readonly reference?: string | undefined
 }
 
+/** The account is given for `account` only. */
+type RefundRequest = Pick<RequestRefund, 'referenceId' | 'amountMinor' | 'to'> & {
+  readonly paymentMethod?: number | undefined
+  readonly accountNumber?: string | undefined
+  readonly identityNumber?: string | undefined
+}
+
 /** An action of a user on a transfer. `Approve` applies to `amountMinor`; defaults to the requested amount. */
 export type TransferAction =
   | { readonly type: 'Claim' | 'Release' }
@@ -54,6 +62,9 @@ export type TransferAction =
   | ({ readonly type: 'Correct' } & CorrectRequest)
   | Pick<ApproveCorrection, 'type' | 'amountMinor'>
   | Pick<ReturnFunds, 'type' | 'amountMinor' | 'receiptUrl'>
+  | ({ readonly type: 'RequestRefund' } & RefundRequest)
+  | { readonly type: 'ApproveRefund'; readonly refundId: string }
+  | { readonly type: 'RejectRefund'; readonly refundId: string }
   | Pick<Settle, 'type' | 'reason'>
 
 export interface BankFileRequest {
@@ -107,7 +118,13 @@ export function hasEffect(action: TransferAction, { type, data }: TransferEvent)
     case 'ApproveCorrection':
       return type === 'TransferCorrected' && data.transactionAmountMinor === action.amountMinor
     case 'ReturnFunds':
-      return type === 'FundsReturned' && data.receiptUrl === action.receiptUrl
+      return (type === 'FundsReturned' || type === 'RefundRequested') && data.receiptUrl === action.receiptUrl
+    case 'RequestRefund':
+      return type === 'RefundRequested' && data.refundReferenceId === action.referenceId
+    case 'ApproveRefund':
+      return type === 'RefundApproved' && data.refundId === action.refundId
+    case 'RejectRefund':
+      return type === 'RefundEnded' && data.refundId === action.refundId
     case 'ResolveAttention':
       return type === 'AttentionResolved'
     default:

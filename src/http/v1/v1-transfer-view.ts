@@ -4,7 +4,9 @@ import { isTerminal, statusCodes } from '../../domain/transfer/status.js'
 import {
   needsAttention,
   noFunds,
+  type Refund,
   requestOf,
+  reservedMinor,
   returnedMinor,
   type Transfer,
   unsettledMinor,
@@ -31,6 +33,8 @@ export function viewOfTransfer(transfer: Transfer, revision: number): TransferVi
     hasAmountMismatch: transfer.hasAmountMismatch,
     receivedAmount: toJsonNumber(funds.receivedMinor),
     returnedAmount: toJsonNumber(returnedMinor(funds)),
+    refundedAmount: toJsonNumber(funds.refundedMinor),
+    reservedAmount: toJsonNumber(kind === 'deposit' ? reservedMinor(transfer) : 0n),
     resolvedAmount: toJsonNumber(funds.resolvedMinor),
     needsAttention: needsAttention(transfer),
     lateFunds: toJsonNumber(unsettledMinor(transfer)),
@@ -39,11 +43,19 @@ export function viewOfTransfer(transfer: Transfer, revision: number): TransferVi
     ...requestOf(transfer),
     ...payoutView(transfer),
     proposedAmount: transfer.proposedCorrection ? toJsonNumber(transfer.proposedCorrection.amountMinor) : null,
+    refundOf: kind === 'withdrawal' ? transfer.refundOf : null,
+    refunds: kind === 'deposit' ? transfer.refunds.map(viewOfRefund) : [],
     createdAt: transfer.createdAt,
     updatedAt: transfer.updatedAt,
     expiresAt: kind === 'deposit' ? transfer.expiresAt : null,
     revision,
   }
+}
+
+function viewOfRefund({ refundId, referenceId, amountMinor, to, state, by, at, accountNumber, receiptUrl }: Refund) {
+  const trackingId = to === 'account' ? refundId : null
+  const amount = toJsonNumber(amountMinor)
+  return { refundId, referenceId, amount, to, state, by: shownActor(by), at, accountNumber, receiptUrl, trackingId }
 }
 
 function payoutView(transfer: Transfer) {

@@ -4,6 +4,7 @@ import { useText } from '../../app/texts'
 import { AmountField } from '../../components/AmountField'
 import { Button } from '../../components/Button'
 import { TextField } from '../../components/TextField'
+import { useAmounts } from '../../components/use-amounts'
 import { ReceiptFields } from './ReceiptFields'
 import type { DialogAction } from './transfer-actions'
 import { missingMinor } from './transfer-amounts'
@@ -20,6 +21,7 @@ interface ActionFieldsProps {
 /** The fields of an action. The first one that the user has to fill has the focus. */
 export function ActionFields({ action, seen, mustConfirm, onAmount }: ActionFieldsProps) {
   const text = useText()
+  const { format } = useAmounts()
   return (
     <>
       {action === 'complete' && <CompleteFields seen={seen} mustConfirm={mustConfirm} onAmount={onAmount} />}
@@ -96,11 +98,30 @@ export function ActionFields({ action, seen, mustConfirm, onAmount }: ActionFiel
           <AmountField
             name="amountMinor"
             label={text('transfer.returnedAmount')}
-            defaultMinor={seen.unsettledMinor}
+            defaultMinor={seen.undecidedMinor}
             required
             autoFocus
           />
           <ReceiptFields required />
+        </>
+      )}
+      {action === 'refund' && (
+        <>
+          <AmountField
+            name="amountMinor"
+            label={text('transfer.refundAmount')}
+            description={text('transfer.refundAmountHelp', { most: format(seen.refundableMinor) })}
+            defaultMinor={seen.undecidedMinor || seen.refundableMinor}
+            required
+            autoFocus
+          />
+          <TextField
+            name="accountNumber"
+            label={text('fields.accountNumber')}
+            description={text(seen.walletRefund ? 'transfer.refundAccountOrWallet' : 'transfer.refundAccount')}
+            required={!seen.walletRefund}
+            spellCheck={false}
+          />
         </>
       )}
     </>

@@ -27,6 +27,7 @@ export function TransferMoney({ detail }: { detail: TransferDetail }) {
   const intl = useIntl()
   const isDeposit = detail.kind === 'deposit'
   const { waitsForRest: isWaiting } = detail
+  const isProposed = detail.proposedCorrection !== null || detail.refunds.some(({ state }) => state === 'proposed')
   const difference = isWaiting ? 0 : differenceMinor(detail)
   const parts = detail.payments.map(({ amountMinor: minor, reference, receiptUrl, at }): Line => {
     const more = (
@@ -55,12 +56,13 @@ export function TransferMoney({ detail }: { detail: TransferDetail }) {
       mark: 'differs',
     },
     isDeposit && detail.receivedMinor > 0 && { label: text('transfer.returned'), minor: detail.returnedMinor },
+    detail.refundedMinor > 0 && { label: text('transfer.refunded'), minor: detail.refundedMinor, mark: 'part' },
     detail.resolvedMinor > 0 && { label: text('transfer.resolved'), minor: detail.resolvedMinor },
     detail.unsettledMinor > 0 &&
       !isWaiting && {
         label: text('transfer.unsettled'),
         minor: detail.unsettledMinor,
-        mark: 'differs',
+        ...(detail.undecidedMinor > 0 && { mark: 'differs' }),
       },
   ]
   return (
@@ -83,7 +85,7 @@ export function TransferMoney({ detail }: { detail: TransferDetail }) {
         <p className="muted small">{text('transfer.openUntil', { until: exactTime(intl, detail.expiresAt) })}</p>
       )}
       {detail.proposedCorrection && <Proposal proposed={detail.proposedCorrection} actions={detail.actions} />}
-      {detail.needsAttention && (!detail.proposedCorrection || detail.unsettledMinor > 0) && (
+      {detail.needsAttention && (!isProposed || detail.undecidedMinor > 0) && (
         <p className="notice">
           {text('transfer.attentionHelp')}{' '}
           {text(detail.actions.length > 0 ? 'transfer.attentionDecide' : 'transfer.attentionWait')}
