@@ -31,7 +31,7 @@ export function startRefunds(deps: Dependencies): Part {
   return startUnderLease(deps, 'refunds', async ({ signal }, retry) => {
     /** The time after which a deposit whose refund failed can be tried again, in milliseconds of the monotonic clock. */
     const failed = new Map<string, number>()
-    let after = ''
+    let after: string | undefined
 
     const continueOne = async (trackingId: string): Promise<void> => {
       const id = randomUUID()
@@ -51,9 +51,10 @@ export function startRefunds(deps: Dependencies): Part {
     const continueDue = async (): Promise<void> => {
       const collection = readModels.collection(collections.transfers)
       const options = { sort: { openRefundsSince: 1 }, limit: pageSize } as const
-      const found = await collection.find({ openRefundsSince: { $gt: after } }, options)
+      const since = after === undefined ? { $exists: true } : { $gt: after }
+      const found = await collection.find({ openRefundsSince: since }, options)
       const page = found as readonly TransferDocument[]
-      after = page.length === pageSize ? page.at(-1)!.openRefundsSince! : ''
+      after = page.length === pageSize ? page.at(-1)!.openRefundsSince : undefined
       const ids = page.flatMap(({ refunds = [] }) => refunds.map(({ refundId }) => refundId))
       const withdrawals = ids.length === 0 ? [] : await collection.find({ _id: { $in: ids } })
       const open = new Set(

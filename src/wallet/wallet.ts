@@ -30,7 +30,7 @@ export type Collection =
   | { readonly outcome: 'collected'; readonly amountMinor: bigint; readonly receiptUrl: string | null }
   | { readonly outcome: 'refused'; readonly reason: CollectionRefusal }
 
-interface WalletRefund {
+export interface WalletRefund {
   /** The money of a reference is credited at most once, regardless of how often it is requested. */
   readonly reference: string
   readonly accountNumber: number
