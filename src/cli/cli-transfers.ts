@@ -7,7 +7,6 @@ import {
   type TransferResult,
 } from '../commands/transfer/transfer-requests.js'
 import { violate } from '../domain/decider.js'
-import { maxReferenceIdLength } from '../domain/fields.js'
 import { formatTwoDecimals, toJsonNumber } from '../domain/money.js'
 import { refusalText } from '../domain/refusal-texts.js'
 import { type Status, statusCodes } from '../domain/transfer/status.js'
@@ -291,7 +290,7 @@ function addSettlingCommands(transfers: Command): void {
         "of the withdrawal (default: the deposit's, or the first one for withdrawals)",
         integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
       ),
-      referenceId: option('<id>', 'your own id of the refund (default: a new UUID)', text(maxReferenceIdLength)),
+      referenceId: option('<id>', 'your own id of the refund (default: a new UUID)', reference),
     },
     ({ amount: amountMinor, account: accountNumber, referenceId = randomUUID(), ...payee }) => {
       const to = accountNumber === undefined ? 'wallet' : 'account'

@@ -32,7 +32,7 @@ export async function* transfersCsv(
 type Row = ReturnType<typeof rowOf>
 
 /**
- * The money of a deposit adds up: received = booked + returned + resolved + held. `corrected` is the part of the booked amount that
+ * The money of a deposit adds up: received = booked - refunded + returned + resolved + held. `corrected` is the part of the booked amount that
  * corrections added, and `late` a part of the received amount.
  */
 function rowOf(document: TransferDocument) {
@@ -43,11 +43,12 @@ function rowOf(document: TransferDocument) {
   const booked = { bookedMinor, correctedMinor }
   const lateMinor = BigInt(document.lateMinor ?? 0)
   if (transfer.kind === 'withdrawal') {
-    return { document, ...booked, heldMinor, lateMinor, receivedMinor: 0n, returnedMinor: 0n, resolvedMinor: 0n }
+    const none = { receivedMinor: 0n, returnedMinor: 0n, refundedMinor: 0n, resolvedMinor: 0n }
+    return { document, ...booked, heldMinor, lateMinor, ...none }
   }
-  const { receivedMinor, resolvedMinor } = transfer.funds
-  const returned = returnedMinor(transfer.funds)
-  return { document, ...booked, heldMinor, lateMinor, receivedMinor, returnedMinor: returned, resolvedMinor }
+  const { receivedMinor, refundedMinor, resolvedMinor } = transfer.funds
+  const money = { receivedMinor, returnedMinor: returnedMinor(transfer.funds), refundedMinor, resolvedMinor }
+  return { document, ...booked, heldMinor, lateMinor, ...money }
 }
 
 function columnsOf({ currency, paymentMethods, merchantName }: TransferNames, reader: CsvReader): Column<Row>[] {
@@ -72,6 +73,7 @@ function columnsOf({ currency, paymentMethods, merchantName }: TransferNames, re
     amount('booked', ({ bookedMinor }) => bookedMinor),
     amount('corrected', ({ correctedMinor }) => correctedMinor),
     amount('returned', (row) => row.returnedMinor),
+    amount('refunded', ({ refundedMinor }) => refundedMinor),
     amount('resolved', ({ resolvedMinor }) => resolvedMinor),
     amount('held', ({ heldMinor }) => heldMinor),
     amount('late', ({ lateMinor }) => lateMinor),
@@ -81,6 +83,7 @@ function columnsOf({ currency, paymentMethods, merchantName }: TransferNames, re
     field('text', 'paymentMethod', ({ paymentMethod }) => methodName(paymentMethod)),
     field('text', 'referenceId', ({ referenceId }) => referenceId),
     field('text', 'trackingId', ({ _id }) => _id),
+    field('text', 'refundOf', ({ refundOf = '' }) => refundOf),
     field('text', 'merchant', ({ merchantId }) => merchantName(merchantId)),
     field('text', 'merchantId', ({ merchantId }) => merchantId),
     field('text', 'userId', ({ userId }) => userId),

@@ -50,6 +50,7 @@ t.test('every request that changes something by key needs a signature', async (t
   }
   const actions = ['claim', 'release', 'complete', 'cancel'].map((each) => `/v1/withdrawals/${trackingId}/${each}`)
   actions.push(`/v1/deposits/${trackingId}/receive`, `/v1/transfers/${trackingId}/correct`)
+  actions.push(`/v1/transfers/${trackingId}/refunds`)
   t.ok(
     [...actions, paths.hosted, paths.native, paths.withdrawal].every((each) => found.includes(each)),
     found.join(),
@@ -68,6 +69,8 @@ function bodyOf(url: string, trackingId: string): string {
   if (url === '/v1/callbacks/resend') return JSON.stringify({ parkedSince: '2026-01-01T00:00:00Z' })
   if (url.endsWith('/receive')) return JSON.stringify({ revision: 0, amount: 1, reference: 'FT-1' })
   if (url.endsWith('/correct')) return JSON.stringify({ revision: 0, amount: 1, reason: 'mistyped' })
+  if (url.endsWith('/refunds'))
+    return JSON.stringify({ revision: 0, amount: 1, referenceId: 'r', accountNumber: 'TR33' })
   if (url.endsWith('/cancel')) return JSON.stringify({ revision: 0, message: 'no' })
   return url.includes('/withdrawals/') ? JSON.stringify({ revision: 0 }) : ''
 }

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import t, { type Test } from 'tap'
+import { validateXML } from 'xmllint-wasm'
 import type { TransferAction } from '../../src/commands/transfer/transfer-requests.js'
 import type { MerchantSettings } from '../../src/domain/merchant/merchant-events.js'
 import { type Deposit, refundableMinor } from '../../src/domain/transfer/transfer.js'
@@ -106,6 +108,25 @@ t.test('a create with the referenceId of a refund is another request', async (t)
   await transfers.act(trackingId, refund(30_00n), context)
   const same = { ...withdrawalRequest, paymentMethod: 2, amountMinor: 30_00n, referenceId: 'refund-1' }
   t.match(await transfers.create(same, context), { refusal: { rule: 'reference-reused' } })
+})
+
+t.test('a SEPA file with a refund is valid', async (t) => {
+  const { transfers, completed, depositOf } = await parts(t)
+  const trackingId = await completed()
+  const iban = 'DE89370400440532013000'
+  await transfers.act(trackingId, { ...refund(30_00n), accountNumber: iban }, context)
+  const [{ refundId = '' } = {}] = (await depositOf(trackingId)).refunds
+  const debtor = { name: 'Shop', iban }
+  const request = { format: 'pain.001', trackingIds: [refundId], debtor, timeZone: 'UTC', underClaim: false } as const
+  const file = await transfers.produceBankFile(request, { code: 'EUR', decimals: 2 }, context)
+  if (!file.accepted) throw new Error(JSON.stringify(file.problems))
+  t.match(file.text, `<IBAN>${iban}</IBAN>`)
+  t.match(file.text, '<InstdAmt Ccy="EUR">30.00</InstdAmt>')
+  const schema = readFileSync('test/fixtures/bank-file.xsd', 'utf8')
+  const { errors } = await validateXML({ xml: [{ fileName: '1.xml', contents: file.text }], schema })
+  t.same(errors, [])
+  t.match(await transfers.act(refundId, { type: 'Complete' }, context), { accepted: true })
+  t.match(await depositOf(trackingId), { refunds: [{ state: 'returned' }] })
 })
 
 t.test('the payment method', async (t) => {

@@ -81,7 +81,7 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
     if (state.kind === 'none') throw new Error('a transfer without events')
     const { trackingId, ...rest } = state
     const { funds, payout, autoCancelledAmountMinor, cancelReason, reopened, ...others } = { ...initialFields, ...rest }
-    const { corrections, proposals, firstExpiresAt, ...fields } = others
+    const { corrections, proposals, firstExpiresAt, refunds, ...fields } = others
     const lateMinor = stream.reduce((late, { event }, index) => {
       if (event.type !== 'LateFundsReceived') return late
       const before = stream
@@ -99,6 +99,8 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
       ...(autoCancelledAmountMinor !== null && { autoCancelledAmountMinor: Number(autoCancelledAmountMinor) }),
       ...(cancelReason !== null && { cancelReason }),
       ...(reopened && { reopened }),
+      ...(refunds.length > 0 && { refunds: asNumbers(refunds) }),
+      ...(refunds.some((each) => each.state === 'open') && { openRefundsSince: state.updatedAt }),
       ...(proposals > 0 && { proposals }),
       ...(corrections.length > 0 && { corrections: asNumbers(corrections) }),
       ...(state.kind === 'deposit' && firstExpiresAt !== state.expiresAt && { firstExpiresAt }),
@@ -121,6 +123,7 @@ const initialFields = {
   cancelReason: null,
   reopened: false,
   firstExpiresAt: '',
+  refunds: [] as readonly transfer.Refund[],
 }
 
 function asNumbers(value: unknown): unknown {

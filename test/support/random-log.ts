@@ -135,11 +135,11 @@ function transferCommand({ transfer, what, amount }: Step, trackingId: string, a
       if (amount % 4 === 1) {
         const receiptUrl = `https://bank.example/${amount}`
         const refundId = uuidV5(`return ${amount}`, namespace)
-        const approvalAboveMinor = amount % 8 === 1 ? 10n : null
+        const approvalAboveMinor = amount % 32 === 1 ? 10n : null
         const rules = { toleranceMinor: 0n, approvalAboveMinor }
         return { type: 'ReturnFunds', amountMinor: 50n, receiptUrl, refundId, ...rules, by: by.by, at }
       }
-      if (amount % 4 === 3) return refundCommand(amount, by.by, at)
+      if (amount % 8 === 3) return refundCommand(amount, by.by, at)
       return { type: 'Cancel', message, ...by, at }
     default:
       if (amount % 2 === 0) return { type: 'Expire', at }

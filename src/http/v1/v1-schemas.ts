@@ -61,7 +61,10 @@ const RefundState = Type.Unsafe<DomainRefund['state']>({
 })
 const Refund = Type.Object(
   {
-    refundId: Type.String({ format: 'uuid' }),
+    refundId: Type.String({
+      format: 'uuid',
+      description: 'The trackingId of the withdrawal that pays it; of any other target, only an id.',
+    }),
     referenceId: Type.String(),
     amount: Type.Number(),
     to: RefundTarget,
@@ -70,7 +73,6 @@ const Refund = Type.Object(
     at: Time,
     accountNumber: NullableString({ description: 'The account that receives it.' }),
     receiptUrl: NullableString(),
-    trackingId: NullableString({ description: 'The withdrawal that pays it; null for any other target.' }),
   },
   { title: 'Refund' },
 )
@@ -238,7 +240,10 @@ const eventData = {
   refundAmount: Type.Number(),
   refundId: NullableString({ description: 'The refund, which is the trackingId of the withdrawal that pays it.' }),
   refundReferenceId: Type.String({ description: 'The referenceId of the refund and of its withdrawal.' }),
-  refundMethod: Type.Union([Type.Integer(), Type.Null()], { description: 'The payment method of the refund.' }),
+  refundMethod: Type.Unsafe<number | null>({
+    type: ['integer', 'null'],
+    description: 'The payment method of the refund.',
+  }),
   refundOf: NullableString({ description: 'The deposit whose money the withdrawal returns.' }),
   to: RefundTarget,
   outcome: Type.String({ description: 'Why a refund was not paid: cancelled, failed, rejected or refused.' }),

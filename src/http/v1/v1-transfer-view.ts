@@ -53,9 +53,8 @@ export function viewOfTransfer(transfer: Transfer, revision: number): TransferVi
 }
 
 function viewOfRefund({ refundId, referenceId, amountMinor, to, state, by, at, accountNumber, receiptUrl }: Refund) {
-  const trackingId = to === 'account' ? refundId : null
   const amount = toJsonNumber(amountMinor)
-  return { refundId, referenceId, amount, to, state, by: shownActor(by), at, accountNumber, receiptUrl, trackingId }
+  return { refundId, referenceId, amount, to, state, by: shownActor(by), at, accountNumber, receiptUrl }
 }
 
 function payoutView(transfer: Transfer) {
