@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
 import {
   type FoundTransfer,
@@ -22,6 +23,7 @@ import {
   choice,
   cursor,
   flag,
+  integer,
   message,
   type OptionSpecs,
   option,
@@ -30,6 +32,7 @@ import {
   reference,
   required,
   returnReason,
+  text,
   time,
   url,
   type Values,
@@ -111,12 +114,14 @@ const transferListing: Listing<ShownTransfer> = {
     status: { head: 'STATUS CODE', only: 'csv' },
     receivedAmount: { ...amountColumn('receivedAmount'), only: 'csv' },
     returnedAmount: { ...amountColumn('returnedAmount'), only: 'csv' },
+    refundedAmount: { ...amountColumn('refundedAmount'), only: 'csv' },
+    reservedAmount: { ...amountColumn('reservedAmount'), only: 'csv' },
     resolvedAmount: { ...amountColumn('resolvedAmount'), only: 'csv' },
     lateFunds: { ...amountColumn('lateFunds'), only: 'csv' },
     approvedAmount: { ...amountColumn('approvedAmount'), only: 'csv' },
     proposedAmount: { ...amountColumn('proposedAmount'), only: 'csv' },
     ...columnsOnlyIn('csv', 'receiptUrl', 'name', 'username', 'paymentMethod', 'claimedUntil', 'bankFile'),
-    ...columnsOnlyIn('csv', 'accountNumber', 'identityNumber', 'metadata', 'revision'),
+    ...columnsOnlyIn('csv', 'accountNumber', 'identityNumber', 'refundOf', 'refunds', 'metadata', 'revision'),
   },
   none: 'No transfers found.',
   hint: (items) =>
@@ -287,6 +292,40 @@ function addSettlingCommands(transfers: Command): void {
       return { type: 'ReturnPayout', returnedAmountMinor, reasonCode, reference, receiptUrl }
     },
   )
+  settles(
+    transfers,
+    'refund',
+    'return money of a deposit by a withdrawal, or to the wallet account that paid it',
+    [
+      '7b0f2c1e --amount 95.00 --account TR330006100519786457841326',
+      '7b0f2c1e --amount 5 --reference-id RF-4711 --json',
+    ],
+    {
+      amount: required(option('<amount>', 'the amount to return, such as 95.00', amount)),
+      account: option('<number>', 'the account that receives it (default: the wallet account)', text(64)),
+      identityNumber: option('<number>', 'the identity number of the customer', text(64)),
+      paymentMethod: option(
+        '<code>',
+        "of the withdrawal (default: the deposit's, or the first one for withdrawals)",
+        integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
+      ),
+      referenceId: option('<id>', 'your own id of the refund (default: a new UUID)', reference),
+    },
+    ({ amount: amountMinor, account: accountNumber, referenceId = randomUUID(), ...payee }) => {
+      const to = accountNumber === undefined ? 'wallet' : 'account'
+      return { type: 'RequestRefund', referenceId, amountMinor, to, accountNumber, ...payee }
+    },
+  )
+  const decided = {
+    refundId: required(option('<id>', 'the refundId, as transferd transfers show prints it', storedUuid)),
+  }
+  for (const [name, type, description] of [
+    ['approve-refund', 'ApproveRefund', "approve another user's return or refund"],
+    ['reject-refund', 'RejectRefund', 'reject a proposed return or refund'],
+  ] as const) {
+    const examples = ['7b0f2c1e --refund-id 0d41a6f2', '7b0f2c1e --refund-id 0d41a6f2 --json'] as const
+    settles(transfers, name, description, examples, decided, ({ refundId }) => ({ type, refundId }))
+  }
   const resolutions = [
     '7b0f2c1e --reason "The customer was credited."',
     '7b0f2c1e --reason "Booked elsewhere." --json',
@@ -332,6 +371,11 @@ async function settled(stores: CommandStores, trackingId: string, action: Transf
   if (action.type === 'Correct' && proposed)
     notify(
       `another user must approve the correction: transferd transfers approve-correction ${trackingId} --amount ${formatTwoDecimals(proposed.amountMinor)}`,
+    )
+  const proposedRefund = transfer.kind === 'deposit' && transfer.refunds.findLast(({ state }) => state === 'proposed')
+  if ((action.type === 'ReturnFunds' || action.type === 'RequestRefund') && proposedRefund)
+    notify(
+      `another user must approve it: transferd transfers approve-refund ${trackingId} --refund-id ${proposedRefund.refundId}`,
     )
   if (action.type === 'Complete' && transfer.status === 'Cancelled')
     notify('the deposit was cancelled because the amount differs from the requested one: nothing is booked')

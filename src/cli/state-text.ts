@@ -15,6 +15,7 @@ const figures = [
   ['Difference', 'mismatchMinor'],
   ['Corrected', 'correctedMinor', 'correctedCount'],
   ['Returned', 'returnedMinor'],
+  ['Of it booked', 'refundedMinor'],
   ['Kept', 'keptMinor'],
   ['Resolved', 'resolvedMinor'],
   ['Held at the end', 'heldMinor'],

@@ -125,6 +125,16 @@ export function latestCollection(payment: Payment, challengeId: string): Payment
   return payment.collections.findLast((each) => each.challengeId === challengeId)
 }
 
+/** Returns the account from which money was collected last, with all that was collected from it; `null` if none was. */
+export function collectedFrom({ collections }: Payment) {
+  const collected = collections.filter(({ outcome }) => outcome === 'collected')
+  const last = collected.at(-1)
+  if (!last) return null
+  const { accountNumber } = last
+  const ofAccount = collected.filter((each) => each.accountNumber === accountNumber)
+  return { accountNumber, amountMinor: ofAccount.reduce((sum, each) => sum + each.collectedAmountMinor, 0n) }
+}
+
 export function openCollection(payment: Payment): PaymentCollection | undefined {
   return payment.collections.find(({ outcome }) => outcome === 'open')
 }

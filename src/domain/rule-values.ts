@@ -21,7 +21,14 @@ export type RuleValue = Kinds[ValueKind]
 
 /** The kinds of the values by their names. A value with any other name is a text. */
 export const kinds = {
-  ...({ amount: 'amount', booked: 'amount', confirmed: 'amount', largest: 'amount', left: 'amount' } as const),
+  ...({
+    amount: 'amount',
+    booked: 'amount',
+    confirmed: 'amount',
+    largest: 'amount',
+    left: 'amount',
+    lowest: 'amount',
+  } as const),
   ...({ requested: 'amount', returned: 'amount', smallest: 'amount' } as const),
   ...({ received: 'amount', corrected: 'amount', proposed: 'amount' } as const),
   ...({ days: 'number', kibibytes: 'number', least: 'number', limit: 'number', megabytes: 'number' } as const),

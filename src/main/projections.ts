@@ -4,6 +4,7 @@ import { createCommands } from '../operations/commands.js'
 import { startFinishingErasures } from '../privacy/customer-erasure.js'
 import { startExpiry } from '../processes/deposit-expiry.js'
 import { startPaymentRecovery } from '../processes/payment-recovery.js'
+import { startRefunds } from '../processes/refunds.js'
 import { startListingStreams } from '../processes/stream-lister.js'
 import { startProjections } from '../projections/start-projections.js'
 import type { Part } from '../subscriptions/under-lease.js'
@@ -26,6 +27,7 @@ function startRole(parts: BackgroundThreadParts): Part {
     startFinishingErasures({ ...parts, raw: rawStore, transfers }),
     // Runs in this thread because it needs the read model of transfers.
     startExpiry({ ...parts, transfers }),
+    startRefunds({ ...parts, transfers, wallet: silent }),
     startListingStreams(parts),
     startPaymentRecovery({
       ...parts,

@@ -22,10 +22,12 @@ export interface Commands {
 
 /** Creates the commands for a process or thread, so that the configuration applies to all of them. */
 export function createCommands(
-  { completionGuardFactor, correctionDays, paymentMethods }: Pick<Configuration, keyof SettlementRules>,
+  configuration: Pick<Configuration, Exclude<keyof SettlementRules, 'walletRefunds'> | 'wallet'>,
   { store, box, clock, settingsOf }: CommandParts,
 ): Commands {
-  const rules = { completionGuardFactor, correctionDays, paymentMethods }
+  const { completionGuardFactor, correctionDays, paymentMethods, wallet } = configuration
+  // The HTTP contract of other wallets has no refunds.
+  const rules = { completionGuardFactor, correctionDays, paymentMethods, walletRefunds: wallet.engine === 'built-in' }
   return {
     transfers: new TransferCommands(store, clock, settingsOf, rules),
     callbacks: new CallbackCommands(store, clock),

@@ -183,9 +183,9 @@ function listTransfers(
 }
 
 export function receiptUrlsOf(transfer: Transfer): readonly string[] {
-  const { returns } = transfer.kind === 'deposit' ? transfer.funds : transfer
-  const urls = [transfer.receiptUrl, ...returns.map(({ receiptUrl }) => receiptUrl)]
-  return [...new Set(urls.filter((url) => url !== null))]
+  const moved = transfer.kind === 'deposit' ? [...transfer.funds.returns, ...transfer.refunds] : transfer.returns
+  const all = [transfer, ...moved].flatMap(({ receiptUrl }) => receiptUrl ?? [])
+  return [...new Set(all)]
 }
 
 interface Retention {

@@ -12,9 +12,9 @@ import { dayAfter, startOfDay } from './zone-days.js'
 
 /**
  * The transfers of one kind on one day. Amounts are minor units. Of the money of deposits, `openingMinor` + `receivedMinor` -
- * `completedMinor` - `correctedMinor` - `returnedMinor` - `resolvedMinor` = `heldMinor`, which is the opening amount of the next day. Of
- * withdrawals, `completedMinor` + `correctedMinor` = `keptMinor` + `returnedMinor`, and `openingMinor` + `returnedMinor` - `resolvedMinor` =
- * `heldMinor`.
+ * `completedMinor` - `correctedMinor` + `refundedMinor` - `returnedMinor` - `resolvedMinor` = `heldMinor`, which is the opening amount of the
+ * next day. Of withdrawals, `completedMinor` + `correctedMinor` = `keptMinor` + `returnedMinor`, and `openingMinor` + `returnedMinor` -
+ * `resolvedMinor` = `heldMinor`.
  */
 export interface StatementLine {
   /** `2026-11-21`. */
@@ -38,6 +38,8 @@ export interface StatementLine {
   readonly returnedMinor: bigint
   /** The paid money of withdrawals minus the money that came back on that day, also if it was paid on an earlier one; 0 for deposits. */
   readonly keptMinor: bigint
+  /** The part of the returned money that was booked. */
+  readonly refundedMinor: bigint
   /** The money that an approver decided to need no further attention. */
   readonly resolvedMinor: bigint
   /** The received money of deposits that was neither booked, nor returned, nor resolved by the end of the day, and the money of withdrawals that came back and was not resolved. */
@@ -50,7 +52,7 @@ export interface StatementLine {
 /** 1 if a transfer becomes open, -1 if it ends. */
 const opening: { readonly [counted in Counted]: bigint } = {
   ...{ Pending: 1n, Reopened: 1n, Completed: -1n, Cancelled: -1n, Failed: -1n },
-  ...{ ManualControl: 0n, Received: 0n, Returned: 0n, Resolved: 0n, Corrected: 0n },
+  ...{ ManualControl: 0n, Received: 0n, Returned: 0n, Refunded: 0n, Resolved: 0n, Corrected: 0n },
 }
 
 /** The days from `from` to `to` in the time zone, of which those after `now` are omitted. */
@@ -175,6 +177,7 @@ class StatementLines {
         correctedMinor: of('Corrected').amountMinor,
         returnedMinor: of('Returned').amountMinor,
         keptMinor: kind === 'withdrawal' ? bookedMinor - of('Returned').amountMinor : 0n,
+        refundedMinor: of('Refunded').amountMinor,
         resolvedMinor: of('Resolved').amountMinor,
         heldMinor: balance.heldMinor,
         openCount: balance.openCount,
@@ -204,7 +207,7 @@ class StatementLines {
     const [returnedMinor, resolvedMinor] = [of('Returned').amountMinor, of('Resolved').amountMinor]
     balance.heldMinor +=
       balance.kind === 'deposit'
-        ? receivedMinor - bookedMinor - returnedMinor - resolvedMinor
+        ? receivedMinor - bookedMinor + of('Refunded').amountMinor - returnedMinor - resolvedMinor
         : returnedMinor - resolvedMinor
     return { of, receivedMinor, bookedMinor }
   }

@@ -10,6 +10,7 @@ import type {
   Payout,
   PayoutReturn,
   ProposedCorrection,
+  Refund,
   Transfer,
   Withdrawal,
 } from '../domain/transfer/transfer.js'
@@ -61,7 +62,11 @@ export interface TransferDocument
   readonly autoCancelledAmountMinor?: number
   readonly cancelReason?: CancelReason
   readonly reopened?: true
+  readonly refunds?: readonly RefundOf<number>[]
+  /** The time of the last change of a deposit with an open refund. */
+  readonly openRefundsSince?: string
   // Withdrawals only.
+  readonly refundOf?: string
   readonly payout?: PayoutOf<number>
   /** The ids of the bank files that contain it, with spaces between them: an index serves a field without structure only. */
   readonly bankFiles?: string
@@ -91,8 +96,11 @@ export type Stored<Fields> = {
 /** The domain's `Funds`; a document has numbers. */
 export interface FundsOf<Amount> extends Readonly<Record<Exclude<keyof Funds, 'payments' | 'returns'>, Amount>> {
   readonly payments: readonly (Omit<Payment, 'amountMinor'> & { readonly amountMinor: Amount })[]
-  readonly returns: readonly { readonly amountMinor: Amount; readonly receiptUrl: string }[]
+  readonly returns: readonly { readonly amountMinor: Amount; readonly receiptUrl: string | null }[]
 }
+
+/** The domain's `Refund`; a document has numbers. */
+export type RefundOf<Amount> = Omit<Refund, 'amountMinor'> & { readonly amountMinor: Amount }
 
 /** The domain's `Corrected`; a document has numbers. */
 export interface CorrectedOf<Amount> extends Omit<Corrected, 'amountMinor' | 'fromMinor'> {
@@ -327,6 +335,8 @@ const declarations: { readonly [collection: string]: Declaration } = {
       channel: ['hosted', 'native'],
       expiresAt: 'time',
       openUntil: 'time',
+      openRefundsSince: 'time',
+      refundOf: 'uuid',
       attention: ['deposit', 'withdrawal'],
       attentionOf: 'keyword',
       createdAt: 'time',
@@ -388,6 +398,7 @@ export const indexes = {
     { key: { merchantId: 1, kind: 1, status: 1, createdAt: -1, position: -1 } },
     { key: { kind: 1, status: 1, createdAt: -1, position: -1 } },
     { key: { openUntil: 1 }, having: 'openUntil' },
+    { key: { openRefundsSince: 1 }, having: 'openRefundsSince' },
     { key: { attention: 1, createdAt: -1, position: -1 }, having: 'attention' },
     { key: { attentionOf: 1, createdAt: -1, position: -1 }, having: 'attentionOf' },
     { key: { merchantId: 1, kind: 1, status: 1, amountMinor: -1, position: -1 } },

@@ -9,6 +9,7 @@ import {
   type PayoutOf,
   type PayoutReturnOf,
   type ProposalOf,
+  type RefundOf,
   type Stored,
   type TransferDocument,
 } from './documents.js'
@@ -48,8 +49,9 @@ export function documentOf(transfer: Transfer, position: number, revision: numbe
 
 function fieldsOfKind(transfer: Transfer): Partial<TransferDocument> {
   if (transfer.kind === 'withdrawal') {
-    const { payout, returns, resolvedMinor } = transfer
+    const { payout, returns, resolvedMinor, refundOf } = transfer
     return {
+      ...(refundOf !== null && { refundOf }),
       ...storedFields(payeeFields, transfer),
       ...(payout.steps.length > 0 && { payout: payoutWith(payout, Number) }),
       ...(payout.files.length > 0 && { bankFiles: payout.files.map(({ messageId }) => messageId).join(' ') }),
@@ -57,12 +59,15 @@ function fieldsOfKind(transfer: Transfer): Partial<TransferDocument> {
       ...(resolvedMinor > 0n && { resolvedMinor: Number(resolvedMinor) }),
     }
   }
-  const { channel, expiresAt, firstExpiresAt, funds, autoCancelledAmountMinor, cancelReason, reopened } = transfer
+  const { channel, expiresAt, firstExpiresAt, funds, refunds } = transfer
+  const { autoCancelledAmountMinor, cancelReason, reopened } = transfer
   return {
     channel,
     expiresAt,
     ...(firstExpiresAt !== expiresAt && { firstExpiresAt }),
     ...(funds.receivedMinor > 0n && { funds: fundsWith(funds, Number) }),
+    ...(refunds.length > 0 && { refunds: refunds.map((each) => refundWith(each, Number)) }),
+    ...(refunds.some(({ state }) => state === 'open') && { openRefundsSince: transfer.updatedAt }),
     ...(autoCancelledAmountMinor !== null && { autoCancelledAmountMinor: Number(autoCancelledAmountMinor) }),
     ...(cancelReason !== null && { cancelReason }),
     ...(reopened && { reopened }),
@@ -98,9 +103,9 @@ export function transferOf(document: TransferDocument): Transfer {
   }
   if (document.kind === 'withdrawal') {
     const payout = document.payout ? payoutWith(document.payout, BigInt) : noPayout
-    const { returns = [], resolvedMinor = 0 } = document
+    const { returns = [], resolvedMinor = 0, refundOf = null } = document
     const back = { returns: returns.map((each) => returnWith(each, BigInt)), resolvedMinor: BigInt(resolvedMinor) }
-    return { kind: 'withdrawal', payout, ...back, ...existing, ...fieldsOf(payeeFields, document) }
+    return { kind: 'withdrawal', refundOf, payout, ...back, ...existing, ...fieldsOf(payeeFields, document) }
   }
   return {
     kind: 'deposit',
@@ -108,6 +113,7 @@ export function transferOf(document: TransferDocument): Transfer {
     expiresAt: document.expiresAt!,
     firstExpiresAt: document.firstExpiresAt ?? document.expiresAt!,
     funds: document.funds ? fundsWith(document.funds, BigInt) : noFunds,
+    refunds: (document.refunds ?? []).map((each) => refundWith(each, BigInt)),
     autoCancelledAmountMinor: autoCancelledAmountMinor === undefined ? null : BigInt(autoCancelledAmountMinor),
     cancelReason,
     reopened,
@@ -146,10 +152,15 @@ function fundsWith<From, To>(funds: FundsOf<From>, convert: (amount: From) => To
     receivedMinor: convert(funds.receivedMinor),
     payments: funds.payments.map((payment) => ({ ...payment, amountMinor: convert(payment.amountMinor) })),
     returns: funds.returns.map(({ amountMinor, receiptUrl }) => ({ amountMinor: convert(amountMinor), receiptUrl })),
+    refundedMinor: convert(funds.refundedMinor),
     resolvedMinor: convert(funds.resolvedMinor),
     assumedMinor: convert(funds.assumedMinor),
     statedMinor: convert(funds.statedMinor),
   }
+}
+
+function refundWith<From, To>(refund: RefundOf<From>, convert: (amount: From) => To): RefundOf<To> {
+  return { ...refund, amountMinor: convert(refund.amountMinor) }
 }
 
 function correctedWith<From, To>(correction: CorrectedOf<From>, convert: (amount: From) => To): CorrectedOf<To> {

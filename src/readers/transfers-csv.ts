@@ -32,8 +32,9 @@ export async function* transfersCsv(
 type Row = ReturnType<typeof rowOf>
 
 /**
- * The money of a deposit adds up: received = booked + returned + resolved + held; that of a withdrawal: booked = kept + returned, and
- * returned = resolved + held. `corrected` is the part of the booked amount that corrections added, and `late` a part of the received amount.
+ * The money of a deposit adds up: received = booked - refunded + returned + resolved + held; that of a withdrawal: booked = kept + returned,
+ * and returned = resolved + held. `corrected` is the part of the booked amount that corrections added, and `late` a part of the received
+ * amount.
  */
 function rowOf(document: TransferDocument) {
   const transfer = transferOf(document)
@@ -46,10 +47,11 @@ function rowOf(document: TransferDocument) {
   if (transfer.kind === 'withdrawal') {
     const { resolvedMinor } = transfer
     const [returned, kept] = [returnedMinor(transfer), keptMinor(transfer)]
-    return { ...money, receivedMinor: 0n, returnedMinor: returned, keptMinor: kept, resolvedMinor }
+    return { ...money, receivedMinor: 0n, returnedMinor: returned, refundedMinor: 0n, keptMinor: kept, resolvedMinor }
   }
-  const { receivedMinor, resolvedMinor } = transfer.funds
-  return { ...money, receivedMinor, returnedMinor: returnedMinor(transfer.funds), keptMinor: 0n, resolvedMinor }
+  const { receivedMinor, refundedMinor, resolvedMinor } = transfer.funds
+  const returned = returnedMinor(transfer.funds)
+  return { ...money, receivedMinor, returnedMinor: returned, refundedMinor, keptMinor: 0n, resolvedMinor }
 }
 
 function columnsOf({ currency, paymentMethods, merchantName }: TransferNames, reader: CsvReader): Column<Row>[] {
@@ -75,6 +77,7 @@ function columnsOf({ currency, paymentMethods, merchantName }: TransferNames, re
     amount('corrected', ({ correctedMinor }) => correctedMinor),
     amount('returned', (row) => row.returnedMinor),
     amount('kept', (row) => row.keptMinor),
+    amount('refunded', ({ refundedMinor }) => refundedMinor),
     amount('resolved', ({ resolvedMinor }) => resolvedMinor),
     amount('held', ({ heldMinor }) => heldMinor),
     amount('late', ({ lateMinor }) => lateMinor),
@@ -84,6 +87,7 @@ function columnsOf({ currency, paymentMethods, merchantName }: TransferNames, re
     field('text', 'paymentMethod', ({ paymentMethod }) => methodName(paymentMethod)),
     field('text', 'referenceId', ({ referenceId }) => referenceId),
     field('text', 'trackingId', ({ _id }) => _id),
+    field('text', 'refundOf', ({ refundOf = '' }) => refundOf),
     field('text', 'merchant', ({ merchantId }) => merchantName(merchantId)),
     field('text', 'merchantId', ({ merchantId }) => merchantId),
     field('text', 'userId', ({ userId }) => userId),

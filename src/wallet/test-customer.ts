@@ -78,5 +78,8 @@ export function withTestCustomer(wallet: Wallet, confirm: (confirmUrl: string) =
       return { outcome: 'collected', amountMinor: mismatchOf(amountMinor), receiptUrl: null }
     },
     collectionOf: async (request) => (isTestAccount(request.accountNumber) ? undefined : wallet.collectionOf(request)),
+    ...(wallet.refund && {
+      refund: async (request) => isTestAccount(request.accountNumber) || wallet.refund!(request),
+    }),
   }
 }

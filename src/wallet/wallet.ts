@@ -30,6 +30,13 @@ export type Collection =
   | { readonly outcome: 'collected'; readonly amountMinor: bigint; readonly receiptUrl: string | null }
   | { readonly outcome: 'refused'; readonly reason: CollectionRefusal }
 
+export interface WalletRefund {
+  /** The money of a reference is credited at most once, regardless of how often it is requested. */
+  readonly reference: string
+  readonly accountNumber: number
+  readonly amountMinor: bigint
+}
+
 /** Every method may throw {@link WalletUnavailableError}. */
 export interface Wallet {
   /** The `undefined` of {@link collectionOf} proves that no money was taken. Otherwise a collection may still be in progress. */
@@ -53,6 +60,8 @@ export interface Wallet {
   collect(request: Collect): Promise<Collection>
   /** Returns the outcome of an earlier {@link collect}, or `undefined` if no money was taken for it. */
   collectionOf(request: Pick<Collect, 'trackingId' | 'accountNumber'>): Promise<Collection | undefined>
+  /** Returns money to the account, or `false` if the account can never receive it. A wallet that cannot return money has no such method. */
+  refund?(request: WalletRefund): Promise<boolean>
 }
 
 /** The wallet is unavailable, and nothing was done. Trying again later is safe. */

@@ -52,6 +52,7 @@ t.test('every request that changes something by key needs a signature', async (t
     (each) => `/v1/withdrawals/${trackingId}/${each}`,
   )
   actions.push(`/v1/deposits/${trackingId}/receive`, `/v1/transfers/${trackingId}/correct`)
+  actions.push(`/v1/transfers/${trackingId}/refunds`)
   t.ok(
     [...actions, paths.hosted, paths.native, paths.withdrawal].every((each) => found.includes(each)),
     found.join(),
@@ -72,6 +73,8 @@ function bodyOf(url: string, trackingId: string): string {
   if (url.endsWith('/correct')) return JSON.stringify({ revision: 0, amount: 1, reason: 'mistyped' })
   if (url.endsWith('/returned'))
     return JSON.stringify({ revision: 0, amount: 1, reasonCode: 'AC04', reference: 'RT-1' })
+  if (url.endsWith('/refunds'))
+    return JSON.stringify({ revision: 0, amount: 1, referenceId: 'r', accountNumber: 'TR33' })
   if (url.endsWith('/cancel')) return JSON.stringify({ revision: 0, message: 'no' })
   return url.includes('/withdrawals/') ? JSON.stringify({ revision: 0 }) : ''
 }

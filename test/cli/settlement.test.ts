@@ -288,3 +288,47 @@ t.test('corrects a completed transfer, above the threshold with a second user', 
   const story = await runCli(directory, ['audit', 'story', trackingId])
   t.match(story.stdout, /Corrected: 91.00.*“a fee”/s)
 })
+
+t.test('refunds a deposit by a withdrawal, and has a second user confirm a large return', async (t) => {
+  const trackingId = await deposit('to-refund')
+  await transfers('complete', trackingId)
+  const account = ['--account', 'TR330006100519786457841326', '--reference-id', 'refund-1']
+  const requested = await transfers('refund', trackingId, '--amount', '30', ...account)
+  t.match(requested, { changed: true, reservedAmount: 30, refunds: [{ state: 'open', referenceId: 'refund-1' }] })
+  t.match(await transfers('refund', trackingId, '--amount', '30', ...account), { changed: false })
+  const tooMuch = await runCli(directory, ['transfers', 'refund', trackingId, '--amount', '70.01', '--account', 'TR1'])
+  t.match(tooMuch, { status: 1, stderr: /Only 70.00 can be refunded/ })
+  const toWallet = await runCli(directory, ['transfers', 'refund', trackingId, '--amount', '1'])
+  t.match(toWallet, { status: 1, stderr: /No wallet paid the deposit/ })
+  const [{ refundId }] = requested.refunds as [{ refundId: string }]
+  t.match(await transfers('show', refundId), { kind: 'withdrawal', referenceId: 'refund-1', refundOf: trackingId })
+  t.match(await transfers('complete', refundId), { statusDescription: 'Completed' })
+  t.match(await transfers('show', trackingId), {
+    returnedAmount: 30,
+    refundedAmount: 30,
+    refunds: [{ state: 'returned' }],
+  })
+  const story = await runCli(directory, ['audit', 'story', trackingId])
+  t.match(story.stdout, /Refund requested.*Money returned: 30\.00/s)
+
+  const late = await deposit('paid-late')
+  const other = await openCommands(t)
+  await other.act(late, { type: 'Cancel', message: null }, ada)
+  await other.receiveFunds(late, 1, { receivedAmountMinor: 90_00n, receiptUrl: null }, ada)
+  await cliJson(directory, 'merchants', 'set', service.sandbox!.merchantId, '--approval-above', '50')
+  const back = ['--amount', '90', '--receipt-url', 'https://bank.example/back/9']
+  const proposed = await runCli(directory, ['transfers', 'return', late, ...back, '--json'])
+  const shown = JSON.parse(proposed.stdout)
+  t.match(shown, { returnedAmount: 0, reservedAmount: 90, refunds: [{ state: 'proposed', to: 'elsewhere' }] })
+  const command = `transferd transfers approve-refund ${late} --refund-id ${shown.refunds[0].refundId}`
+  t.match(proposed.stderr, `another user must approve it: ${command}`)
+  const [, ...approval] = command.split(' ')
+  t.match(await runCli(directory, approval), { status: 1, stderr: /cannot be requested and approved by the same user/ })
+  t.match(await transfers('reject-refund', ...approval.slice(2)), { changed: true, reservedAmount: 0, lateFunds: 90 })
+  const receiptUrl = 'https://bank.example/back/10'
+  await other.act(late, { type: 'ReturnFunds', amountMinor: 90_00n, receiptUrl }, ada)
+  const { refunds } = (await transfers('show', late)) as unknown as { refunds: { refundId: string }[] }
+  const done = await transfers('approve-refund', late, '--refund-id', refunds[1]!.refundId)
+  t.match(done, { changed: true, returnedAmount: 90, lateFunds: 0, needsAttention: false })
+  await cliJson(directory, 'merchants', 'set', service.sandbox!.merchantId, '--no-approval-above')
+})

@@ -11,7 +11,7 @@ import { transferCommands } from '../support/transfer-commands.js'
 const [directory = '', seed = '', actor = ''] = process.argv.slice(2)
 const deposits = 4
 const withdrawals = 2
-const steps = 60
+const steps = 90
 
 /** Returns the same numbers for a seed (mulberry32). */
 function numbersOf(start: number): (below: number) => number {
@@ -52,13 +52,17 @@ const amounts = [20_00n, 30_00n, 40_00n, 60_00n, 100_00n, 160_00n]
 
 function actionOf(step: number): Action {
   const amountMinor = amounts[number(amounts.length)]!
-  const chosen = number(12)
+  const chosen = number(16)
   const confirmed = { confirmedAmountMinor: amountMinor }
   if (chosen < 6)
     return { type: 'ReceivePart', receivedAmountMinor: amountMinor, ...confirmed, reference: `FT-${step}` }
   if (chosen < 8) return { type: 'Correct', amountMinor, ...confirmed, reason: 'mistyped', reference: `CASE-${step}` }
   if (chosen === 8) return { type: 'ApproveCorrection', amountMinor }
   if (chosen === 9) return { type: 'Complete', transactionAmountMinor: amountMinor, ...confirmed, reason: 'as agreed' }
+  if (chosen > 11) {
+    const refund = { referenceId: `${seed}-refund-${step}`, amountMinor: BigInt(1 + number(25_00)) }
+    return { type: 'RequestRefund', ...refund, to: 'account', accountNumber: 'TR330006100519786457841326' }
+  }
   const receiptUrl = `https://bank.example/${step}`
   return chosen === 10 ? { type: 'ReturnFunds', amountMinor, receiptUrl } : { type: 'Cancel', message: null }
 }
@@ -73,12 +77,22 @@ function actionOnPaid(step: number): Action {
   return { type: 'Correct', amountMinor, ...confirmed, reason: 'mistyped', reference: `CASE-${step}` }
 }
 
+/** Completes, cancels or fails the withdrawal of the deposit's latest refund, or leaves it open. */
+async function settleRefund(trackingId: string, chosen: number): Promise<void> {
+  const { transfer } = (await transfers.find(trackingId))!
+  const refund = transfer.kind === 'deposit' ? transfer.refunds.findLast(({ to }) => to === 'account') : undefined
+  if (!refund || chosen === 3) return
+  const action = chosen < 2 ? ({ type: 'Complete' } as const) : ({ type: 'Cancel', message: null } as const)
+  await transfers.act(refund.refundId, action, context)
+}
+
 for (let step = 0; step < steps; step++) {
   const isPaid = number(3) === 0
   const all = isPaid ? paidIds : ids
   const trackingId = all[number(all.length)]!
   const action = isPaid ? actionOnPaid(step) : actionOf(step)
   const result = await transfers.act(trackingId, action, context)
+  if (step % 3 === 0) await settleRefund(trackingId, number(4))
   const reference = 'reference' in action ? action.reference : null
   const isCounted = result.accepted && (action.type === 'ReceivePart' || action.type === 'ReturnPayout')
   process.stdout.write(`${JSON.stringify({ trackingId, payment: isCounted ? reference : null })}\n`)

@@ -4,10 +4,12 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import t, { type Test } from 'tap'
+import type { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import {
   evolve,
   initialState,
   keptMinor,
+  refundableMinor,
   returnedMinor,
   type TransferState,
   unsettledMinor,
@@ -56,17 +58,38 @@ function checkMoney(t: Test, history: readonly Parameters<typeof evolve>[1][]): 
       continue
     }
     const { funds, status, transactionAmountMinor } = state
-    const booked = status === 'Completed' ? transactionAmountMinor : 0n
+    const booked = status === 'Completed' ? transactionAmountMinor - funds.refundedMinor : 0n
     const held = unsettledMinor(state)
     const spent = booked + held + returnedMinor(funds) + funds.resolvedMinor
-    if (funds.receivedMinor !== spent || held < 0n) t.fail(`${event.type}: ${funds.receivedMinor} is not ${spent}`)
+    if (funds.receivedMinor !== spent || held < 0n || refundableMinor(state) < 0n)
+      t.fail(`${event.type}: ${funds.receivedMinor} is not ${spent}`)
   }
   return state
+}
+
+/** Finishes what killed writers left, and returns how many refunds were paid: exactly the completed withdrawals. */
+async function checkRefunds(t: Test, transfers: TransferCommands, ids: readonly string[]): Promise<number> {
+  let paid = 0
+  for (const trackingId of ids) {
+    await transfers.continueRefunds(trackingId, context)
+    const { transfer } = (await transfers.find(trackingId))!
+    if (transfer.kind === 'withdrawal') continue
+    for (const { refundId, to, state, amountMinor } of transfer.refunds) {
+      if (to !== 'account') continue
+      const withdrawal = (await transfers.find(refundId))?.transfer
+      t.match(withdrawal, { amountMinor, refundOf: trackingId })
+      t.equal(state === 'returned', withdrawal?.status === 'Completed', 'a refund is returned if it was paid')
+      t.equal(state === 'cancelled', withdrawal?.status === 'Cancelled')
+      if (state === 'returned') paid++
+    }
+  }
+  return paid
 }
 
 t.test(
   'writers that are killed and repeat everything record each payment and each return once, and the money adds up',
   async (t) => {
+    let refunds = 0
     for (let seed = 1; seed <= (long ? 25 : 2); seed++) {
       const directory = tempDirectory(t)
       // The first store starts the server of the protocol, which outlives the writers.
@@ -98,8 +121,10 @@ t.test(
         )
         t.ok(state.corrections.length === new Set(state.corrections.map(({ reference }) => reference)).size)
       }
+      refunds += await checkRefunds(t, transfers, ids)
       await store.close()
     }
+    t.ok(refunds > 2, `${refunds} refunds were paid`)
   },
 )
 

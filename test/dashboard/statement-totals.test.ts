@@ -71,7 +71,14 @@ t.test('the default period is the current month, also if the address has an inva
 t.test('adds up moved amounts without rounding, and takes balances of the first and the last day', async (t) => {
   const large = '9007199254740993'
   const counts = { requestedCount: 2, completedCount: 1, correctedCount: 1, correctedMinor: '-3', keptMinor: '2' }
-  const sums = { mismatchMinor: '-5', returnedMinor: '7', resolvedMinor: '1', receivedMinor: large, kind: 'deposit' }
+  const sums = {
+    mismatchMinor: '-5',
+    returnedMinor: '7',
+    refundedMinor: '3',
+    resolvedMinor: '1',
+    receivedMinor: large,
+    kind: 'deposit',
+  }
   const last = { openCount: 3, openMinor: '60', openingMinor: '4', heldMinor: '5' }
   const first = { openCount: 1, openMinor: '9', openingMinor: '3', heldMinor: '4' }
   const rows = [
@@ -92,6 +99,7 @@ t.test('adds up moved amounts without rounding, and takes balances of the first 
       correctedMinor: -6n,
       returnedMinor: 14n,
       keptMinor: 4n,
+      refundedMinor: 6n,
       resolvedMinor: 2n,
       heldMinor: '5',
       openCount: 3,

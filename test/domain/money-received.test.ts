@@ -32,9 +32,10 @@ const returnMoney = (amountMinor: bigint, receiptUrl = 'https://bank.example/bac
   type: 'ReturnFunds',
   amountMinor,
   receiptUrl,
+  refundId: 'r-1',
   toleranceMinor: 0n,
-  callbackOnMoney: false,
-  at: later,
+  ...{ approvalAboveMinor: null, callbackOnMoney: false },
+  ...{ by: 'user:ada', at: later },
 })
 
 /** Returns the events of the commands. @throws if a command is rejected */

@@ -98,6 +98,7 @@ t.test('too much money stays open and needs a decision: an operator books it or 
       ...common('deposit'),
       ...{ returnedAmountMinor: 30_00n, receiptUrl: 'https://bank.example/b', hasAmountMismatch: false },
       callbackOnMoney: false,
+      ...{ refundId: null, bookedAmountMinor: 0n },
     },
   }
   given(...much)
@@ -105,7 +106,7 @@ t.test('too much money stays open and needs a decision: an operator books it or 
       type: 'ReturnFunds',
       amountMinor: 30_00n,
       receiptUrl: 'https://bank.example/b',
-      toleranceMinor: 0n,
+      ...{ refundId: 'r-1', approvalAboveMinor: null, by: 'user:ada', toleranceMinor: 0n },
       callbackOnMoney: false,
       at: later,
     })

@@ -6,6 +6,7 @@ import {
   keptMinor,
   needsAttention,
   noFunds,
+  reservedMinor,
   returnedMinor,
   type TransferState,
   unsettledMinor,
@@ -54,7 +55,7 @@ function play(
   let state = transferDecider.initialState
   const history: TransferEvent[] = []
   for (const given of [first, ...rest]) {
-    const next = withApproval(given, state)
+    const next = onPresent(given, state)
     const decision = transferDecider.decide(next, state)
     const events = decision.accepted ? decision.events : []
     const before = state
@@ -130,6 +131,34 @@ const payoutReturn: fc.Arbitrary<TransferCommand> = fc
     ...{ type: 'ReturnPayout' as const, ...back, reference: `RT-${reference}`, receiptUrl: null },
     ...{ callbackOnMoney: false, by: 'user:ada', at: later },
   }))
+const refund: fc.Arbitrary<TransferCommand> = fc
+  .record({
+    amountMinor: fc.oneof(minor, fc.bigInt(1n, 30_00n)),
+    number: fc.nat(20),
+    to: fc.constantFrom('account' as const, 'wallet' as const),
+    approvalAboveMinor: fc.constantFrom(null, 10_00n),
+  })
+  .map(({ number, ...refund }) => ({
+    ...{ type: 'RequestRefund' as const, ...refund, refundId: `refund-${number}`, referenceId: `R-${number}` },
+    ...{ refundMethod: 2, accountNumber: 'TR33', identityNumber: null, by: 'user:ada', at: later },
+    ...{ paidFrom: { accountNumber: 4711, amountMinor: 120_00n }, walletRefunds: true },
+  }))
+/** A step of any refund, whose id is chosen by {@link onPresent}. */
+const refundStep: fc.Arbitrary<TransferCommand> = fc
+  .record({
+    step: fc.constantFrom(
+      'ApproveRefund' as const,
+      'CompleteRefund' as const,
+      'CompleteRefund' as const,
+      'EndRefund' as const,
+    ),
+    number: fc.nat(99),
+    outcome: fc.constantFrom('cancelled' as const, 'failed' as const, 'rejected' as const, 'refused' as const),
+  })
+  .map(({ step, number, outcome }) => {
+    const common = { refundId: String(number), by: 'user:grace', toleranceMinor: 0n, callbackOnMoney: false, at: later }
+    return step === 'EndRefund' ? { type: step, ...common, outcome } : { type: step, ...common }
+  })
 const moneyCommand: fc.Arbitrary<TransferCommand> = fc.oneof(
   fc
     .record({
@@ -148,10 +177,17 @@ const moneyCommand: fc.Arbitrary<TransferCommand> = fc.oneof(
   fc
     .record({ receivedAmountMinor: minor, mismatchPolicy: policy, manualControlAboveMinor: fc.constantFrom(null, 1n) })
     .map((received) => ({ type: 'ReceiveFunds' as const, ...received, receiptUrl: null, at: later })),
-  fc.record({ amountMinor: minor, receipt: fc.nat(5) }).map(({ amountMinor, receipt }) => ({
-    ...{ type: 'ReturnFunds' as const, amountMinor, toleranceMinor: 0n, callbackOnMoney: false, at: later },
-    receiptUrl: `https://bank.example/${receipt}`,
-  })),
+  fc
+    .record({ amountMinor: minor, receipt: fc.nat(5), approvalAboveMinor: fc.constantFrom(null, 30_00n) })
+    .map(({ amountMinor, receipt, approvalAboveMinor }) => ({
+      ...{ type: 'ReturnFunds' as const, amountMinor, toleranceMinor: 0n, approvalAboveMinor, callbackOnMoney: false },
+      ...{ receiptUrl: `https://bank.example/${receipt}`, refundId: `return-${receipt}`, by: 'user:ada', at: later },
+    })),
+  refund,
+  refund,
+  refundStep,
+  refundStep,
+  refundStep,
   part,
   fc
     .record({
@@ -171,19 +207,31 @@ const moneyCommand: fc.Arbitrary<TransferCommand> = fc.oneof(
   fc.constant({ type: 'Reopen' as const, reason: 'the money arrived', at: later }),
 )
 
-/** Approves the proposed amount, which random amounts rarely match. */
-function withApproval(command: TransferCommand, state: TransferState): TransferCommand {
+/** Names the proposed amount and an existing refund, which random ones rarely match. */
+function onPresent(command: TransferCommand, state: TransferState): TransferCommand {
+  const refunds = state.kind === 'deposit' ? state.refunds : []
+  const isStep = command.type === 'ApproveRefund' || command.type === 'CompleteRefund' || command.type === 'EndRefund'
+  if (isStep && refunds.length > 0)
+    return { ...command, refundId: refunds[Number(command.refundId) % refunds.length]!.refundId }
   const isApproval = command.type === 'ApproveCorrection' && state.kind !== 'none' && state.proposedCorrection
   return isApproval ? { ...command, amountMinor: isApproval.amountMinor } : command
 }
 
 t.test('received = booked + held + returned + resolved after any sequence', async (t) => {
   const seen = { booked: 0, returned: 0, resolved: 0, unsettled: 0, assumed: 0, stated: 0 }
-  const done = { completedByParts: 0, corrected: 0, approved: 0, reduced: 0 }
+  const done = {
+    completedByParts: 0,
+    corrected: 0,
+    approved: 0,
+    reduced: 0,
+    refunded: 0,
+    refundedToWallet: 0,
+    ended: 0,
+  }
   fc.assert(
     fc.property(
       fc.array(part, { maxLength: 3 }),
-      fc.array(moneyCommand, { maxLength: 25, size: 'max' }),
+      fc.array(moneyCommand, { maxLength: 40, size: 'max' }),
       (parts, others) => {
         let before = noFunds
         play(
@@ -192,6 +240,9 @@ t.test('received = booked + held + returned + resolved after any sequence', asyn
             const types = events.map(({ type }) => type)
             if (types.includes('FundsReceived') && types.includes('TransferCompleted')) done.completedByParts++
             for (const { type, data } of events) {
+              if (type === 'FundsReturned' && data.bookedAmountMinor! > 0n) done.refunded++
+              if (type === 'RefundApproved') done.refundedToWallet++
+              if (type === 'RefundEnded') done.ended++
               if (type !== 'TransferCorrected') continue
               done.corrected++
               if (data.proposedBy !== null) done.approved++
@@ -201,7 +252,7 @@ t.test('received = booked + held + returned + resolved after any sequence', asyn
           (state, command) => {
             if (state.kind !== 'deposit') throw new Error('the transfer is not a deposit')
             const { funds, status, transactionAmountMinor } = state
-            const booked = status === 'Completed' ? transactionAmountMinor : 0n
+            const booked = status === 'Completed' ? transactionAmountMinor - funds.refundedMinor : 0n
             const returned = returnedMinor(funds)
             const unsettled = unsettledMinor(state)
             equal(funds.receivedMinor, booked + returned + funds.resolvedMinor + unsettled)
@@ -211,12 +262,20 @@ t.test('received = booked + held + returned + resolved after any sequence', asyn
               if (part < 0n) throw new Error(`${name} is ${part}`)
               if (part > 0n) seen[name]++
             }
-            equal(transactionAmountMinor, status === 'Completed' ? booked : funds.receivedMinor - returned)
+            if (status !== 'Completed') equal(transactionAmountMinor, funds.receivedMinor - returned)
+            const refunded = state.refunds.filter((each) => each.state === 'returned')
+            const paidMinor = refunded.reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
+            ok(paidMinor <= returned, 'each refund returned its amount')
+            const reserved = reservedMinor(state)
+            ok(reserved <= booked + unsettled, 'open refunds never exceed the money that is left')
+            ok(paidMinor + reserved <= funds.receivedMinor - resolved, 'nor do open and done ones what was received')
             const isWaiting = status === 'Pending' && unsettled < state.amountMinor
-            const isUndecided = (unsettled > 0n && !isWaiting) || assumed > 0n || state.proposedCorrection !== null
+            const isProposed =
+              state.refunds.some(({ state }) => state === 'proposed') || state.proposedCorrection !== null
+            const isUndecided = (unsettled > reserved && !isWaiting) || assumed > 0n || isProposed
             equal(needsAttention(state), isUndecided)
             ok(
-              funds.receivedMinor - stated >= returned + resolved,
+              funds.receivedMinor - stated >= returned - funds.refundedMinor + resolved,
               'money that was returned or resolved is never booked',
             )
             const references = funds.payments.map(({ reference }) => reference)
@@ -248,7 +307,7 @@ t.test('received = booked + held + returned + resolved after any sequence', asyn
         )
       },
     ),
-    { numRuns: 500 },
+    { numRuns: 800 },
   )
   for (const [name, count] of Object.entries({ ...seen, ...done })) t.ok(count > 20, `${name} occurred ${count} times`)
 })

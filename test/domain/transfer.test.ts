@@ -48,7 +48,13 @@ t.test('the first create records the request unchanged', async () => {
 t.test('a new transfer is Pending and has no transferred amount', async (t) => {
   for (const kind of kinds) {
     const { at: _, callbackOnCreate: _callbackOnCreate, hashId: _hashId, ...data } = created[kind].data
-    const untouched = { funds: noFunds, autoCancelledAmountMinor: null, cancelReason: null, reopened: false }
+    const untouched = {
+      funds: noFunds,
+      refunds: [],
+      autoCancelledAmountMinor: null,
+      cancelReason: null,
+      reopened: false,
+    }
     const firstExpiresAt = createDeposit.expiresAt
     t.strictSame(fold([created[kind]]), {
       ...data,

@@ -256,3 +256,46 @@ t.test('the payment page names the part that has arrived and what is missing, an
   t.match(after, 'Pay exactly TRY\u00a040.00')
   t.match((await app.inject(`${path}/state?lang=tr`)).json(), { phase: 'open', received: '₺60,00' })
 })
+
+const refund = (trackingId: string, body: object, withKey?: string) =>
+  send(`/v1/transfers/${trackingId}/refunds`, body, withKey)
+
+t.test('refunds 30 of 100 by a withdrawal, which both transfers and the feed show', async (t) => {
+  const trackingId = await created('hosted')
+  await receive(trackingId, { revision: 0, amount: 100, reference: 'FT-1' })
+  const referenceId = randomUUID()
+  const body = { revision: 2, amount: 30, referenceId, accountNumber: 'TR330006100519786457841326' }
+  const requested = await refund(trackingId, body)
+  t.match(requested, {
+    status: 200,
+    body: {
+      ...{ statusDescription: 'Completed', transactionAmount: 100, reservedAmount: 30, returnedAmount: 0, revision: 3 },
+      refunds: [{ referenceId, amount: 30, to: 'account', state: 'open', accountNumber: 'TR330006100519786457841326' }],
+    },
+  })
+  t.strictSame((await refund(trackingId, body)).body, requested.body, 'a repeat gets the same response')
+  t.match(await refund(trackingId, { ...body, amount: 31 }), { status: 409, code: 40901 })
+  t.match(await refund(trackingId, { ...body, referenceId: randomUUID(), revision: 3, amount: 70.01 }), { status: 409 })
+  t.match(await refund(trackingId, { ...body, referenceId: randomUUID(), accountNumber: undefined, revision: 3 }), {
+    status: 409,
+    error: { details: 'No wallet paid the deposit. Specify the account that receives the refund.' },
+  })
+  t.match(await refund(trackingId, { ...body, paymentMethod: 7 }), { status: 400 })
+  t.match(await refund(await created('withdrawal'), body), { status: 404 })
+  const { refundId } = requested.body.refunds[0]
+  const read = async (path: string) => (await app.inject({ url: path, headers: { webapikey: shop.webApiKey } })).json()
+  t.match(await read(`/v1/transfers/${refundId}`), {
+    ...{ kind: 'withdrawal', referenceId, amount: 30, refundOf: trackingId, statusDescription: 'Pending', revision: 0 },
+  })
+  await send(`/v1/withdrawals/${refundId}/claim`, { revision: 0 })
+  t.match(await send(`/v1/withdrawals/${refundId}/complete`, { revision: 1 }), { status: 200 })
+  t.match(await read(`/v1/transfers/${trackingId}`), {
+    ...{ returnedAmount: 30, refundedAmount: 30, reservedAmount: 0, transactionAmount: 100, lateFunds: 0 },
+    refunds: [{ state: 'returned' }],
+  })
+  const { items } = await read(`/v1/transfers/${trackingId}/events`)
+  t.match(items.at(-2), { type: 'RefundRequested', data: { refundAmount: 30, refundId, to: 'account' } })
+  t.match(items.at(-1), { type: 'FundsReturned', data: { returnedAmount: 30, bookedAmount: 30, refundId } })
+  const created0 = (await read(`/v1/transfers/${refundId}/events`)).items[0]
+  t.match(created0, { type: 'WithdrawalCreated', data: { refundOf: trackingId } })
+})

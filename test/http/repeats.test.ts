@@ -281,6 +281,15 @@ const cases: { readonly [route: string]: { readonly [what: string]: (w: World) =
       return { url: `/v1/transfers/${trackingId}/correct`, body, answers: /"transactionAmount":99/ }
     },
   },
+  '/v1/transfers/:trackingId/refunds': {
+    'the same refund': async (w) => {
+      const trackingId = await native(w)
+      await service.transfers.act(trackingId, { type: 'Complete' }, context)
+      await giveSettlementKey(w)
+      const body = json({ revision: 1, amount: 30, referenceId: randomUUID(), accountNumber: 'TR33' })
+      return { url: `/v1/transfers/${trackingId}/refunds`, body, answers: /"reservedAmount":30/ }
+    },
+  },
   '/v1/withdrawals/:trackingId/claim': {
     'the same claim': (w) => settled(w, { action: 'claim', body: { revision: 0 }, claimed: false }),
   },

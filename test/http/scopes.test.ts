@@ -21,6 +21,7 @@ const routeScopes: { readonly [url: string]: Scope } = {
   // A resend only repeats earlier data to the merchant's own URL and changes no transfer.
   '/v1/transfers/:trackingId/callbacks/resend': 'read',
   '/v1/transfers/:trackingId/correct': 'settlement',
+  '/v1/transfers/:trackingId/refunds': 'settlement',
   '/v1/deposits/:trackingId/receive': 'settlement',
   '/v1/withdrawals/:trackingId/claim': 'settlement',
   '/v1/withdrawals/:trackingId/release': 'settlement',

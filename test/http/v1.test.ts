@@ -63,6 +63,7 @@ t.test('returns a complete transfer immediately', async (t) => {
     receivedAmount: 0,
     returnedAmount: 0,
     resolvedAmount: 0,
+    ...{ refundedAmount: 0, reservedAmount: 0, refundOf: null, refunds: [] },
     needsAttention: false,
     lateFunds: 0,
     receiptUrl: null,
@@ -491,6 +492,8 @@ function intrusions(trackingId: string, webhookId: string, referenceId: string):
   return routes.flatMap(({ method, url }): [string, string, string?][] => {
     const path = url.replace(':trackingId', trackingId)
     const money = { revision: 0, amount: 1, reference: 'intrusion', reason: 'intrusion', reasonCode: 'AC04' }
+    if (url.endsWith('/refunds'))
+      return [[method, path, JSON.stringify({ revision: 0, amount: 1, referenceId: 'intrusion' })]]
     if (/\/(receive|correct|returned)$/.test(url)) return [[method, path, JSON.stringify(money)]]
     if (url.startsWith('/v1/withdrawals'))
       return [[method, path, JSON.stringify({ revision: 0, message: 'intrusion' })]]

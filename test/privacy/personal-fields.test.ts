@@ -20,6 +20,9 @@ const notPersonal = new Set([
   ...['correctedAmountMinor', 'previousAmountMinor', 'receivedAmountChangeMinor', 'openUntil'],
   ...['reasonCode', 'callbackOnMoney'],
   ...['resolvedAmountMinor', 'approvedAmountMinor', 'collectedAmountMinor', 'amountTexts'],
+  // Refunds.
+  ...['refundId', 'refundReferenceId', 'refundAmountMinor', 'refundMethod', 'refundOf', 'bookedAmountMinor'],
+  ...['to', 'needsApproval'],
   // The URL of a receipt contains no personal data, and an erasure deletes the file.
   'receiptUrl',
   // Texts about a transfer remain, because they explain what happened to the money.

@@ -103,6 +103,7 @@ function expectedLine(events: readonly Dated[], day: string, kind: 'deposit' | '
   )
   const paid = sum(booked.map((data) => data.transactionAmountMinor)) + sum(corrected)
   const received = (some: readonly Transfer[]) => sum(fundsOf(some).map(({ receivedMinor }) => receivedMinor))
+  const refunded = (some: readonly Transfer[]) => sum(fundsOf(some).map(({ refundedMinor }) => refundedMinor))
   const resolved = (some: readonly Transfer[]) =>
     sum(some.map((each) => (each.kind === 'deposit' ? each.funds : each).resolvedMinor))
   return {
@@ -117,6 +118,7 @@ function expectedLine(events: readonly Dated[], day: string, kind: 'deposit' | '
     correctedCount: corrected.length,
     correctedMinor: sum(corrected),
     returnedMinor: returned,
+    refundedMinor: refunded(states) - refunded(earlier),
     keptMinor: kind === 'withdrawal' ? paid - returned : 0n,
     resolvedMinor: resolved(states) - resolved(earlier),
     heldMinor: sum(states.map(unsettledMinor)),

@@ -81,7 +81,7 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
     if (state.kind === 'none') throw new Error('a transfer without events')
     const { trackingId, ...rest } = state
     const { funds, payout, autoCancelledAmountMinor, cancelReason, reopened, ...others } = { ...initialFields, ...rest }
-    const { corrections, proposals, firstExpiresAt, returns, resolvedMinor, ...fields } = others
+    const { corrections, proposals, firstExpiresAt, refunds, returns, resolvedMinor, ...fields } = others
     const lateMinor = stream.reduce((late, { event }, index) => {
       if (event.type !== 'LateFundsReceived') return late
       const before = stream
@@ -99,6 +99,8 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
       ...(autoCancelledAmountMinor !== null && { autoCancelledAmountMinor: Number(autoCancelledAmountMinor) }),
       ...(cancelReason !== null && { cancelReason }),
       ...(reopened && { reopened }),
+      ...(refunds.length > 0 && { refunds: asNumbers(refunds) }),
+      ...(refunds.some((each) => each.state === 'open') && { openRefundsSince: state.updatedAt }),
       ...(proposals > 0 && { proposals }),
       ...(corrections.length > 0 && { corrections: asNumbers(corrections) }),
       ...(returns.length > 0 && { returns: asNumbers(returns) }),
@@ -125,6 +127,7 @@ const initialFields = {
   firstExpiresAt: '',
   returns: [],
   resolvedMinor: 0n,
+  refunds: [] as readonly transfer.Refund[],
 }
 
 function asNumbers(value: unknown): unknown {
@@ -169,6 +172,9 @@ const statusReached: { readonly [type in TransferEvent['type']]: Status | null }
   TransferReopened: 'ManualControl',
   LateFundsReceived: null,
   FundsReturned: null,
+  RefundRequested: null,
+  RefundApproved: null,
+  RefundEnded: null,
   AttentionResolved: null,
   FundsReceived: null,
   CorrectionProposed: null,
@@ -191,6 +197,11 @@ function totalDocuments(events: readonly Recorded<TransferEvent>[]): Document[] 
     if (type === 'TransferCorrected') amountMinor = data.transactionAmountMinor - data.previousAmountMinor
     if (type === 'AttentionResolved') amountMinor = data.resolvedAmountMinor
     const names = [...(status ? [status] : []), ...(type in additionalStatus ? [additionalStatus[type]!] : [])]
+    if (type === 'FundsReturned' && data.bookedAmountMinor! > 0n)
+      return [
+        { ...one, name: 'Returned', amountMinor },
+        { ...one, name: 'Refunded', amountMinor: data.bookedAmountMinor! },
+      ]
     return names.map((name) => ({ ...one, name, amountMinor }))
   })
   const periods = counted.flatMap((one) =>

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import type { CodeChallenge, Collect, Collection, LogIn, Wallet } from '../../src/wallet/wallet.js'
+import type { CodeChallenge, Collect, Collection, LogIn, Wallet, WalletRefund } from '../../src/wallet/wallet.js'
 
 interface MemoryAccount {
   readonly accountNumber: number
@@ -21,6 +21,9 @@ export class MemoryWallet implements Wallet {
   /** The codes by id of the challenge. */
   readonly codes = new Map<string, string>()
   readonly debits = new Map<string, { readonly accountNumber: number; readonly amountMinor: bigint }>()
+  readonly credits = new Set<string>()
+  /** Whether accounts can receive money. */
+  canCredit = true
   readonly confirmUrls: string[] = []
   readonly compared: string[] = []
   collects = 0
@@ -93,6 +96,15 @@ export class MemoryWallet implements Wallet {
   async collectionOf({ trackingId }: Pick<Collect, 'trackingId'>): Promise<Collection | undefined> {
     await this.before('collectionOf')
     return this.collected(trackingId)
+  }
+
+  async refund({ reference, accountNumber, amountMinor }: WalletRefund): Promise<boolean> {
+    if (this.canCredit && !this.credits.has(reference)) {
+      this.credits.add(reference)
+      this.accounts.get(accountNumber)!.balanceMinor += amountMinor
+    }
+    await this.before('refund')
+    return this.canCredit
   }
 
   private collected(trackingId: string): Collection | undefined {

@@ -139,14 +139,27 @@ function transferCommand({ transfer, what, amount }: Step, trackingId: string, a
       if (amount % 4 === 0) return { type: 'ResolveAttention', reason: 'settled with the customer', at }
       if (amount % 4 === 1) {
         const receiptUrl = `https://bank.example/${amount}`
-        return { type: 'ReturnFunds', amountMinor: 50n, receiptUrl, toleranceMinor: 0n, callbackOnMoney: false, at }
+        const refundId = uuidV5(`return ${amount}`, namespace)
+        const approvalAboveMinor = amount % 32 === 1 ? 10n : null
+        const rules = { toleranceMinor: 0n, approvalAboveMinor, callbackOnMoney: false }
+        return { type: 'ReturnFunds', amountMinor: 50n, receiptUrl, refundId, ...rules, by: by.by, at }
       }
+      if (amount % 8 === 3) return refundCommand(amount, by.by, at)
       return { type: 'Cancel', message, ...by, at }
     default:
       if (amount % 2 === 0) return { type: 'Expire', at }
       if (amount % 3 === 0) return { type: 'Approve', by: by.by, approvalAboveMinor: 10_000_00n, at }
       return { type: 'Fail', message, ...by, at }
   }
+}
+
+function refundCommand(amount: number, by: string, at: string): TransferCommand {
+  const refundId = uuidV5(`refund ${amount % 3}`, namespace)
+  if (amount % 5 === 0) return { type: 'EndRefund', refundId, outcome: 'cancelled', by, at }
+  if (amount % 5 < 3) return { type: 'CompleteRefund', refundId, toleranceMinor: 0n, callbackOnMoney: false, at }
+  const account = { refundMethod: 2, accountNumber: 'TR33', identityNumber: null, paidFrom: null, walletRefunds: false }
+  const refund = { referenceId: `refund ${amount % 3}`, amountMinor: BigInt(1 + (amount % 90)), to: 'account' as const }
+  return { type: 'RequestRefund', refundId, ...refund, ...account, approvalAboveMinor: null, by, at }
 }
 
 function callbackCommand(

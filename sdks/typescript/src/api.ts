@@ -4,7 +4,7 @@
 export type Amount = string
 
 /** The JSON fields that are amounts. */
-export const amountFields: ReadonlySet<string> = new Set(['Amount','TransactionAmount','amount','approvedAmount','confirmedAmount','correctedAmount','lateFunds','maxAmount','minAmount','previousAmount','proposedAmount','receivedAmount','receivedAmountChange','resolvedAmount','returnedAmount','transactionAmount'])
+export const amountFields: ReadonlySet<string> = new Set(['Amount','TransactionAmount','amount','approvedAmount','bookedAmount','confirmedAmount','correctedAmount','lateFunds','maxAmount','minAmount','previousAmount','proposedAmount','receivedAmount','receivedAmountChange','refundAmount','refundedAmount','reservedAmount','resolvedAmount','returnedAmount','transactionAmount'])
 
 /** The known values. Later versions of the service can send others. */
 export const ErrorCode = {
@@ -103,6 +103,26 @@ export const PaymentMethodType = {
   manual: 'manual',
 } as const
 export type PaymentMethodType = (typeof PaymentMethodType)[keyof typeof PaymentMethodType] | (string & {})
+
+/** The known values. Later versions of the service can send others. */
+export const RefundState = {
+  proposed: 'proposed',
+  open: 'open',
+  returned: 'returned',
+  cancelled: 'cancelled',
+  failed: 'failed',
+  rejected: 'rejected',
+  refused: 'refused',
+} as const
+export type RefundState = (typeof RefundState)[keyof typeof RefundState] | (string & {})
+
+/** The known values. Later versions of the service can send others. */
+export const RefundTarget = {
+  account: 'account',
+  wallet: 'wallet',
+  elsewhere: 'elsewhere',
+} as const
+export type RefundTarget = (typeof RefundTarget)[keyof typeof RefundTarget] | (string & {})
 
 /** The known values. Later versions of the service can send others. */
 export const Status = {
@@ -350,6 +370,23 @@ export interface EventData {
   readonly transactionAmount?: Amount | undefined
   readonly receivedAmount?: Amount | undefined
   readonly returnedAmount?: Amount | undefined
+  /** The part of the returned amount that was booked. */
+  readonly bookedAmount?: Amount | undefined
+  readonly refundAmount?: Amount | undefined
+  /** The refund, which is the trackingId of the withdrawal that pays it. */
+  readonly refundId?: string | null | undefined
+  /** The referenceId of the refund and of its withdrawal. */
+  readonly refundReferenceId?: string | undefined
+  /** The payment method of the refund. */
+  readonly refundMethod?: number | null | undefined
+  /** The deposit whose money the withdrawal returns. */
+  readonly refundOf?: string | null | undefined
+  /** `account`: a withdrawal pays it. `wallet`: the wallet credits the account that paid the deposit. `elsewhere`: it was returned without the service. */
+  readonly to?: RefundTarget | undefined
+  /** Why a refund was not paid: cancelled, failed, rejected or refused. */
+  readonly outcome?: string | undefined
+  /** Whether a second user must approve the refund. */
+  readonly needsApproval?: boolean | undefined
   readonly resolvedAmount?: Amount | undefined
   readonly approvedAmount?: Amount | undefined
   /** The amount of a proposed correction. */
@@ -377,7 +414,7 @@ export interface EventData {
   /** Withdrawals only. */
   readonly identityNumber?: string | null | undefined
   readonly expiresAt?: string | undefined
-  /** The user who claimed, released, approved or corrected it, or recorded that it came back. */
+  /** The user who did it. */
   readonly by?: string | undefined
   /** The user who proposed the correction that another user approved. */
   readonly proposedBy?: string | null | undefined
@@ -467,6 +504,38 @@ export interface RecordWithdrawalReturnRequest {
   readonly receiptUrl?: string | undefined
 }
 
+export interface Refund {
+  /** The trackingId of the withdrawal that pays it; of any other target, only an id. */
+  readonly refundId: string
+  readonly referenceId: string
+  readonly amount: Amount
+  /** `account`: a withdrawal pays it. `wallet`: the wallet credits the account that paid the deposit. `elsewhere`: it was returned without the service. */
+  readonly to: RefundTarget
+  /** `proposed`: a second user must approve it. `open`: it is being paid. `returned`: it was paid. Any other: it was not paid, and its money can be refunded again. */
+  readonly state: RefundState
+  /** The user who requested it. */
+  readonly by: string
+  readonly at: string
+  /** The account that receives it. */
+  readonly accountNumber: string | null
+  readonly receiptUrl: string | null
+}
+
+export interface RefundDepositRequest {
+  /** The last revision that you saw: if the transfer has changed since, nothing is done. */
+  readonly revision: number
+  /** The amount to return. */
+  readonly amount: Amount
+  /** Your unique ID of the refund, which is the referenceId of its withdrawal. */
+  readonly referenceId: string
+  /** The account that receives the money. Without it, the wallet account that paid the deposit. */
+  readonly accountNumber?: string | undefined
+  /** Identity number of the customer. */
+  readonly identityNumber?: string | null | undefined
+  /** The payment method of the withdrawal; defaults to that of the deposit, or to the first one for withdrawals. */
+  readonly paymentMethod?: number | undefined
+}
+
 export interface ResendCallbacksRequest {
   readonly callbacks?: readonly CallbackId[] | undefined
   /** Callbacks parked at this time or later: an ISO 8601 date, or a time with a time zone. */
@@ -511,9 +580,13 @@ export interface Transfer {
   readonly receivedAmount: Amount
   /** Deposits: the amount that was returned to the customer. Withdrawals: the paid amount that came back. */
   readonly returnedAmount: Amount
+  /** Deposits: the part of the returned amount that was booked. */
+  readonly refundedAmount: Amount
+  /** Deposits: the amount of the refunds that are proposed or open. */
+  readonly reservedAmount: Amount
   /** The amount that the operator resolved. */
   readonly resolvedAmount: Amount
-  /** Received or returned money, or a proposed correction, needs a decision. */
+  /** Received or returned money, a proposed correction or a proposed refund needs a decision. */
   readonly needsAttention: boolean
   /** Deposits: the received amount that is not booked, returned or resolved. Withdrawals: the returned amount that is not resolved. */
   readonly lateFunds: Amount
@@ -540,6 +613,10 @@ export interface Transfer {
   readonly approvedAmount: Amount | null
   /** The corrected amount that waits for the approval of a second user. */
   readonly proposedAmount: Amount | null
+  /** Withdrawals: the trackingId of the deposit whose money it returns. */
+  readonly refundOf: string | null
+  /** Deposits: the refunds, oldest first. */
+  readonly refunds: readonly Refund[]
   readonly createdAt: string
   readonly updatedAt: string
   /** Deposits only. It is later while a deposit holds a part of its amount. */
@@ -699,7 +776,7 @@ export abstract class Operations {
 
   /** Get a transfer. The WebApiKey needs the scope `read`. */
   async getTransfer(trackingId: string): Promise<Transfer> {
-    return this.send({ method: 'GET', path: `/v1/transfers/${segment(trackingId)}`, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
+    return this.send({ method: 'GET', path: `/v1/transfers/${segment(trackingId)}`, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'refunds', 'createdAt', 'updatedAt', 'revision'] })
   }
 
   /** List transfers. Newest first. A new transfer can take a moment to appear, except in a search by referenceId. With `metadata`, a page can be short or empty although `nextCursor` leads to more. The WebApiKey needs the scope `read`. */
@@ -759,36 +836,41 @@ export abstract class Operations {
 
   /** Claim a withdrawal for 15 minutes. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   async claimWithdrawal(trackingId: string, body: WithdrawalActionRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/claim`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
+    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/claim`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'refunds', 'createdAt', 'updatedAt', 'revision'] })
   }
 
   /** Release a claim. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   async releaseWithdrawal(trackingId: string, body: WithdrawalActionRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/release`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
+    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/release`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'refunds', 'createdAt', 'updatedAt', 'revision'] })
   }
 
   /** Complete a paid withdrawal. Requires your own claim. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   async completeWithdrawal(trackingId: string, body: CompleteWithdrawalRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/complete`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
+    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/complete`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'refunds', 'createdAt', 'updatedAt', 'revision'] })
   }
 
   /** Cancel a withdrawal without paying it. Requires your own claim. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   async cancelWithdrawal(trackingId: string, body: CancelWithdrawalRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/cancel`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
+    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/cancel`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'refunds', 'createdAt', 'updatedAt', 'revision'] })
   }
 
   /** Record a payment for a deposit that is paid manually. Payments add up. The deposit is completed when their sum is the requested amount within your tolerance. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   async receiveDeposit(trackingId: string, body: ReceiveDepositRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/deposits/${segment(trackingId)}/receive`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
+    return this.send({ method: 'POST', path: `/v1/deposits/${segment(trackingId)}/receive`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'refunds', 'createdAt', 'updatedAt', 'revision'] })
   }
 
   /** Record that the bank sent money of a completed withdrawal back. The status stays, and the withdrawal needs attention until the operator decides about the money. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   async recordWithdrawalReturn(trackingId: string, body: RecordWithdrawalReturnRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/returned`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
+    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/returned`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'refunds', 'createdAt', 'updatedAt', 'revision'] })
+  }
+
+  /** Return money of a deposit. A withdrawal returns the money to the account that you specify, and is paid like any other. Without an account, the wallet credits the account that paid the deposit. The money is reserved until then. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
+  async refundDeposit(trackingId: string, body: RefundDepositRequest): Promise<Transfer> {
+    return this.send({ method: 'POST', path: `/v1/transfers/${segment(trackingId)}/refunds`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'refunds', 'createdAt', 'updatedAt', 'revision'] })
   }
 
   /** Correct the amount of a completed transfer. The status stays, and a callback with the new amount follows. Above the threshold for approvals, a second user must approve the correction: until then it is the `proposedAmount`. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   async correctTransfer(trackingId: string, body: CorrectTransferRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/transfers/${segment(trackingId)}/correct`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
+    return this.send({ method: 'POST', path: `/v1/transfers/${segment(trackingId)}/correct`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'refunds', 'createdAt', 'updatedAt', 'revision'] })
   }
 }

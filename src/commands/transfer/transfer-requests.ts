@@ -13,6 +13,7 @@ import type {
   CreateWithdrawal,
   ReceivePart,
   RepeatedPayout,
+  RequestRefund,
   ReturnFunds,
   ReturnPayout,
   Settle,
@@ -50,6 +51,13 @@ type ReturnPayoutRequest = Pick<ReturnPayout, 'returnedAmountMinor' | 'reasonCod
   readonly receiptUrl?: string | undefined
 }
 
+/** The account is given for `account` only. */
+type RefundRequest = Pick<RequestRefund, 'referenceId' | 'amountMinor' | 'to'> & {
+  readonly paymentMethod?: number | undefined
+  readonly accountNumber?: string | undefined
+  readonly identityNumber?: string | undefined
+}
+
 /** An action of a user on a transfer. `Approve` applies to `amountMinor`; defaults to the requested amount. */
 export type TransferAction =
   | { readonly type: 'Claim' | 'Release' }
@@ -61,6 +69,9 @@ export type TransferAction =
   | Pick<ApproveCorrection, 'type' | 'amountMinor'>
   | Pick<ReturnFunds, 'type' | 'amountMinor' | 'receiptUrl'>
   | ({ readonly type: 'ReturnPayout' } & ReturnPayoutRequest)
+  | ({ readonly type: 'RequestRefund' } & RefundRequest)
+  | { readonly type: 'ApproveRefund'; readonly refundId: string }
+  | { readonly type: 'RejectRefund'; readonly refundId: string }
   | Pick<Settle, 'type' | 'reason'>
 
 export interface BankFileRequest {
@@ -114,7 +125,13 @@ export function hasEffect(action: TransferAction, { type, data }: TransferEvent)
     case 'ApproveCorrection':
       return type === 'TransferCorrected' && data.transactionAmountMinor === action.amountMinor
     case 'ReturnFunds':
-      return type === 'FundsReturned' && data.receiptUrl === action.receiptUrl
+      return (type === 'FundsReturned' || type === 'RefundRequested') && data.receiptUrl === action.receiptUrl
+    case 'RequestRefund':
+      return type === 'RefundRequested' && data.refundReferenceId === action.referenceId
+    case 'ApproveRefund':
+      return type === 'RefundApproved' && data.refundId === action.refundId
+    case 'RejectRefund':
+      return type === 'RefundEnded' && data.refundId === action.refundId
     case 'ReturnPayout':
       return type === 'WithdrawalReturned' && data.reference === action.reference
     case 'ResolveAttention':

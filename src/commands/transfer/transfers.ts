@@ -1,18 +1,26 @@
 import { hash } from 'node:crypto'
 import { bankFile } from '../../domain/bank-file.js'
-import { refuse } from '../../domain/decider.js'
+import { refuse, refuseField, violate } from '../../domain/decider.js'
 import { integrityDecider } from '../../domain/integrity.js'
 import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import { maxWalletExpiryMinutes } from '../../domain/merchant/merchant-settings.js'
 import type { Currency } from '../../domain/money.js'
-import { openCollection, paymentDecider } from '../../domain/payment.js'
+import { collectedFrom, openCollection, paymentDecider } from '../../domain/payment.js'
 import { isManual, type PaymentMethod } from '../../domain/payment-method.js'
 import { integrityStream, paymentStream, transferStream } from '../../domain/streams.js'
 import { targetDate, targetDayFrom } from '../../domain/target-days.js'
-import type { Transfer, TransferState } from '../../domain/transfer/transfer.js'
+import { isTerminal } from '../../domain/transfer/status.js'
+import {
+  type Deposit,
+  isErased,
+  type Refund,
+  type Transfer,
+  type TransferState,
+  type Withdrawal,
+} from '../../domain/transfer/transfer.js'
 import type { MismatchPolicy, TransferCommand } from '../../domain/transfer/transfer-commands.js'
 import { transferDecider } from '../../domain/transfer/transfer-decider.js'
-import type { TransferEvent } from '../../domain/transfer/transfer-events.js'
+import type { RefundOutcome, TransferEvent } from '../../domain/transfer/transfer-events.js'
 import { encodeEvent } from '../../event-store/event-codec.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import { addMs, type Clock, dateIn, minuteMs } from '../../kernel/time.js'
@@ -53,11 +61,14 @@ export interface SettlementRules {
   /** How many days after its completion a transfer can be corrected. */
   readonly correctionDays: number
   readonly paymentMethods: readonly PaymentMethod[]
+  /** Whether the wallet can return money. */
+  readonly walletRefunds: boolean
 }
 
 export const defaultRules = {
   completionGuardFactor: 10,
   correctionDays: 30,
+  walletRefunds: true,
 } as const satisfies Partial<SettlementRules>
 
 /** Runs every command on transfers. Each method may throw StoreUnavailableError, TooMuchContentionError or UnreadableEventError. */
@@ -110,12 +121,12 @@ export class TransferCommands {
     acting: Acting = {},
   ): Promise<TransferResult> {
     const action = withTrimmedReference(given)
-    const result = await this.#act(trackingId, action, context, acting)
+    const result = await this.#withRefunds(action, await this.#act(trackingId, action, context, acting), context)
     if (!result.accepted || result.changed || result.isRepeat) return result
     const history = await this.history(trackingId)
     const done = history.findLast(({ revision, event }) => revision <= result.revision && hasEffect(action, event))
     // A reference identifies the payment, the correction or the return, so its repeat is not another user's action on an older state.
-    const isIdentified = 'reference' in action && action.reference !== undefined
+    const isIdentified = action.type === 'RequestRefund' || ('reference' in action && action.reference !== undefined)
     const isOwn = done?.metadata.actor === context.actor && (acting.revision === undefined || isIdentified)
     if (!done || isOwn) return result
     return refuse('conflict', 'done-before', { by: done.metadata.actor, done: done.event.data.at })
@@ -172,9 +183,14 @@ export class TransferCommands {
         })
       }
       case 'ReturnFunds':
-        return this.#withSettings(trackingId, context, options, (settings) => {
-          const { mismatchToleranceMinor: toleranceMinor, callbackOnMoney } = settings
-          return { ...action, toleranceMinor, callbackOnMoney, at: this.clock() }
+        return this.#withSettings(trackingId, context, options, (settings, transfer) => {
+          const { mismatchToleranceMinor: toleranceMinor, approvalAboveMinor, callbackOnMoney } = settings
+          const earlier = transfer.kind === 'deposit' ? transfer.refunds.length : 0
+          const refundId = derivedEventId(trackingId, `return ${earlier + 1}`)
+          const { amountMinor, receiptUrl } = action
+          const returned = { type: 'ReturnFunds', amountMinor, receiptUrl, refundId } as const
+          const rules = { toleranceMinor, approvalAboveMinor, callbackOnMoney }
+          return { ...returned, ...rules, by: context.actor, at: this.clock() }
         })
       case 'ReturnPayout': {
         const { transfer } = (await this.find(trackingId)) ?? {}
@@ -185,8 +201,128 @@ export class TransferCommands {
           return { ...action, receiptUrl, callbackOnMoney, by: context.actor, at: this.clock() }
         })
       }
+      case 'RequestRefund':
+        return this.#requestRefund(trackingId, action, context, options)
+      case 'ApproveRefund':
+        return this.#withSettings(trackingId, context, options, (settings) => {
+          const { mismatchToleranceMinor: toleranceMinor, callbackOnMoney } = settings
+          return { ...action, toleranceMinor, callbackOnMoney, ...settler() }
+        })
+      case 'RejectRefund': {
+        const { refundId } = action
+        const ending = { type: 'EndRefund', refundId, outcome: 'rejected', ...settler() } as const
+        return this.#execute(trackingId, ending, context, options)
+      }
       default:
         return this.#execute(trackingId, { ...action, ...settler() }, context, options)
+    }
+  }
+
+  async #requestRefund(
+    trackingId: string,
+    action: Extract<TransferAction, { type: 'RequestRefund' }>,
+    context: CommandContext,
+    options: ActionOptions,
+  ): Promise<TransferResult> {
+    const { transfer } = (await this.find(trackingId)) ?? {}
+    if (transfer?.kind !== 'deposit') return refuse('conflict', 'deposit-required')
+    const { referenceId, to, accountNumber = null, identityNumber = null } = action
+    const refundMethod = to === 'account' ? this.#refundMethod(action.paymentMethod, transfer) : null
+    if (refundMethod === undefined)
+      return refuseField('paymentMethod', violate('method-unavailable', { kind: 'withdrawal' }))
+    const refundId = trackingIdOf(transfer.merchantId, 'withdrawal', referenceId)
+    const other = (await this.find(refundId))?.transfer
+    if (other && !isRefundOf(transfer, other)) return refuse('conflict', 'reference-reused')
+    const payment = await loadStream(this.store, paymentDecider, paymentStream(trackingId))
+    const paidFrom = collectedFrom(payment.state)
+    const { walletRefunds } = this.rules
+    const refund = { ...action, refundId, refundMethod, accountNumber, identityNumber, paidFrom, walletRefunds }
+    // A repeat succeeds, also after later events than its caller saw.
+    const seen = transfer.refunds.some((each) => each.refundId === refundId) ? {} : options
+    return this.#withSettings(trackingId, context, seen, ({ approvalAboveMinor }) => {
+      return { ...refund, approvalAboveMinor, by: context.actor, at: this.clock() }
+    })
+  }
+
+  /** Returns the given method, or that of the deposit, or the first one, of those for withdrawals; `undefined` if none is. */
+  #refundMethod(given: number | undefined, { paymentMethod }: Transfer): number | undefined {
+    const codes = this.rules.paymentMethods.filter(({ kinds }) => kinds.includes('withdrawal')).map(({ code }) => code)
+    if (given !== undefined) return codes.find((code) => code === given)
+    return codes.find((code) => code === paymentMethod) ?? codes[0]
+  }
+
+  /** Continues the refunds that an accepted action concerns, and returns its result with the deposit as it is then. */
+  async #withRefunds(action: TransferAction, result: TransferResult, context: CommandContext): Promise<TransferResult> {
+    if (!result.accepted) return result
+    const { transfer } = result
+    if (transfer.kind === 'withdrawal') {
+      if (transfer.refundOf !== null && isTerminal(transfer.status))
+        await this.continueRefunds(transfer.refundOf, context)
+      return result
+    }
+    if (action.type !== 'RequestRefund') return result
+    await this.continueRefunds(transfer.trackingId, context)
+    const found = (await this.find(transfer.trackingId))!
+    const isRefused = (found.transfer as Deposit).refunds.some(
+      ({ referenceId, state }) => referenceId === action.referenceId && state === 'refused',
+    )
+    return isRefused ? refuse('conflict', 'refund-refused') : { ...result, ...found }
+  }
+
+  /**
+   * Takes the next step of each open refund of a deposit, of which every step can be repeated: creates its withdrawal, records the outcome
+   * of the withdrawal, or has the wallet credit the customer. Without `credit`, refunds to a wallet stay open. @throws as `credit` does
+   */
+  async continueRefunds(trackingId: string, context: CommandContext, credit?: CreditRefund): Promise<void> {
+    const { transfer: deposit } = (await this.find(trackingId)) ?? {}
+    if (deposit?.kind !== 'deposit') return
+    const settings = await this.settingsOf(deposit.merchantId)
+    if (!settings) throw new Error(`transfer of an unknown merchant ${deposit.merchantId}`)
+    const { mismatchToleranceMinor: toleranceMinor, callbackOnCreate, callbackOnMoney } = settings
+    for (const refund of deposit.refunds.filter(({ state }) => state === 'open')) {
+      const outcome =
+        refund.to === 'account'
+          ? await this.#outcomeOf(refund, deposit, callbackOnCreate, context)
+          : await credit?.(refund, deposit)
+      if (outcome === undefined) continue
+      const { refundId } = refund
+      const at = this.clock()
+      const ending = { type: 'EndRefund', refundId, by: context.actor, at } as const
+      const command: TransferCommand =
+        outcome === 'returned'
+          ? { type: 'CompleteRefund', refundId, toleranceMinor, callbackOnMoney, at }
+          : { ...ending, outcome }
+      const result = await this.#execute(trackingId, command, context)
+      if (!result.accepted) throw new Error(`the refund ${refundId} is ${outcome}: ${result.refusal.rule}`)
+    }
+  }
+
+  /** Returns the outcome of a refund to an account, or `undefined` while its withdrawal is open. Creates the withdrawal if it does not exist. */
+  async #outcomeOf(
+    refund: Refund,
+    deposit: Deposit,
+    callbackOnCreate: boolean,
+    context: CommandContext,
+  ): Promise<'returned' | RefundOutcome | undefined> {
+    const { refundId } = refund
+    const { transfer: existing } = (await this.find(refundId)) ?? {}
+    if (!existing) {
+      // The account is unknown after an erasure.
+      if (isErased(deposit)) return 'refused'
+      const command = { ...refundCreation(refund, deposit), callbackOnCreate, at: this.clock() }
+      const created = await createWithUniqueHash(this.store, command, undefined, context)
+      return created.accepted ? undefined : 'refused'
+    }
+    if (!isRefundOf(deposit, existing)) return 'refused'
+    switch (existing.status) {
+      case 'Completed':
+        return 'returned'
+      case 'Cancelled':
+        return 'cancelled'
+      case 'Failed':
+        return 'failed'
+      default:
+        return undefined
     }
   }
 
@@ -304,6 +440,22 @@ export class TransferCommands {
 
 function dateOf({ format, date, timeZone }: BankFileRequest, at: string): string {
   return format === 'csv' ? dateIn(timeZone, at) : (date ?? targetDayFrom(targetDate(at)))
+}
+
+/** Has the wallet credit the customer once, regardless of how often it is called for a refund. */
+export type CreditRefund = (refund: Refund, deposit: Deposit) => Promise<'returned' | 'refused'>
+
+function isRefundOf({ trackingId }: Deposit, other: Transfer): other is Withdrawal {
+  return other.kind === 'withdrawal' && other.refundOf === trackingId
+}
+
+function refundCreation({ refundId, referenceId, amountMinor, ...refund }: Refund, deposit: Deposit) {
+  const { merchantId, trackingId: refundOf, userId, name, username } = deposit
+  const { refundMethod, accountNumber, identityNumber } = refund
+  const requested = { userId, name, username, metadata: null, paymentMethod: refundMethod! }
+  const payee = { accountNumber: accountNumber!, identityNumber }
+  const identity = { trackingId: refundId, merchantId, referenceId, amountMinor, refundOf }
+  return { type: 'CreateWithdrawal', ...identity, ...requested, ...payee } as const
 }
 
 type ActionOptions = Pick<HandleOptions<TransferState>, 'onceId' | 'seenRevision'>

@@ -1,5 +1,5 @@
 import { validApproval } from './payout.js'
-import { availableMinor, type Transfer, unsettledMinor } from './transfer.js'
+import { refundableMinor, type Transfer, undecidedMinor } from './transfer.js'
 import type { Complete, TransferCommand } from './transfer-commands.js'
 import { decide } from './transfer-decider.js'
 
@@ -38,9 +38,21 @@ const trials = {
     const amountMinor = transfer.proposedCorrection?.amountMinor ?? 0n
     return { type: 'ApproveCorrection', amountMinor, toleranceMinor: 0n, correctionDays, by, at }
   },
-  return: (transfer, { at }) => {
-    const amountMinor = unsettledMinor(transfer)
-    return { type: 'ReturnFunds', amountMinor, receiptUrl: '', toleranceMinor: 0n, callbackOnMoney: false, at }
+  return: (transfer, { by, approvalAboveMinor, at }) => {
+    const money = { amountMinor: undecidedMinor(transfer), receiptUrl: '', refundId: '', toleranceMinor: 0n }
+    return { type: 'ReturnFunds', ...money, callbackOnMoney: false, approvalAboveMinor, by, at }
+  },
+  refund: (_, { by, approvalAboveMinor, at }) => {
+    const account = { refundMethod: 1, accountNumber: '', identityNumber: null, paidFrom: null, walletRefunds: false }
+    const refund = { refundId: '', referenceId: '', amountMinor: 1n, to: 'account', ...account } as const
+    return { type: 'RequestRefund', ...refund, approvalAboveMinor, by, at }
+  },
+  'approve-refund': (transfer, { by, at }) => {
+    const rules = { toleranceMinor: 0n, callbackOnMoney: false }
+    return { type: 'ApproveRefund', refundId: proposedRefundId(transfer, by), ...rules, by, at }
+  },
+  'reject-refund': (transfer, { by, at }) => {
+    return { type: 'EndRefund', refundId: proposedRefundId(transfer), outcome: 'rejected', by, at }
   },
   'payout-returned': (_, { by, at }) => {
     const money = { returnedAmountMinor: 1n, reasonCode: 'NARR', reference: '', receiptUrl: null } as const
@@ -71,7 +83,13 @@ function completion(amountMinor: bigint, { by, approvalAboveMinor, payoutsStoppe
 }
 
 function likelyMinor(transfer: Transfer): bigint {
-  if (transfer.kind === 'deposit') return availableMinor(transfer.funds) || transfer.amountMinor
+  if (transfer.kind === 'deposit') return refundableMinor(transfer) || transfer.amountMinor
   const { approval } = transfer.payout
   return approval && validApproval(transfer, approval.amountMinor) ? approval.amountMinor : transfer.amountMinor
+}
+
+/** Returns a proposed refund that this actor did not request, or of any actor. */
+function proposedRefundId(transfer: Transfer, notBy?: string): string {
+  const refunds = transfer.kind === 'deposit' ? transfer.refunds : []
+  return refunds.find(({ state, by }) => state === 'proposed' && by !== notBy)?.refundId ?? ''
 }

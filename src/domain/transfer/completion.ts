@@ -2,7 +2,7 @@ import { accept, type Decision, type Refused, refuse } from '../decider.js'
 import type { DataOf } from '../event.js'
 import { approvalRefusal, claimRefusal, stopRefusal } from './payout.js'
 import { isTerminal } from './status.js'
-import { availableMinor, commonFields, heldMinor, type Transfer } from './transfer.js'
+import { commonFields, heldMinor, refundableMinor, reservedMinor, type Transfer } from './transfer.js'
 import type { Complete, GuardedAmount } from './transfer-commands.js'
 import type { CancelReason, TransferEvent } from './transfer-events.js'
 
@@ -44,6 +44,7 @@ export function complete(command: Complete, state: Transfer): Decision<TransferE
   if (refusal) return refusal
   if (amountMinor === undefined) return refuse('conflict', 'amount-needed')
   return (
+    reservedRefusal(amountMinor, state) ??
     missingReason(command, amountMinor, state) ??
     guardRefusal(command, amountMinor, state, isUnlikely(amountMinor, state, command.guardFactor)) ??
     approvalRefusal(command, state, amountMinor) ??
@@ -57,7 +58,7 @@ export function book(booking: Booking, state: Transfer): Decision<TransferEvent>
   const { toleranceMinor, autoCancel } = booking.mismatchPolicy
   const hasAmountMismatch = isMismatch(amountMinor, state, toleranceMinor)
   const receiptUrl = booking.receiptUrl ?? state.receiptUrl
-  const missing = state.kind === 'deposit' ? amountMinor - availableMinor(state.funds) : 0n
+  const missing = state.kind === 'deposit' ? amountMinor - refundableMinor(state) : 0n
   const receivedAmountMinor = missing > 0n ? missing : 0n
   if (hasAmountMismatch && autoCancel && state.kind === 'deposit' && !state.reopened) {
     const transactionAmountMinor = heldMinor(state.funds) + receivedAmountMinor
@@ -76,16 +77,27 @@ export function isMismatch(amountMinor: bigint, { amountMinor: requested }: Tran
   return amountMinor > 0n && (difference > toleranceMinor || -difference > toleranceMinor)
 }
 
+/** A refund returns exactly the money that it reserves, and its deposit does not book that money. */
+function reservedRefusal(amountMinor: bigint, state: Transfer): Refused | undefined {
+  if (state.kind === 'withdrawal') {
+    const isOther = state.refundOf !== null && amountMinor !== state.amountMinor
+    return isOther ? refuse('conflict', 'refund-amount-fixed', { requested: state.amountMinor }) : undefined
+  }
+  const left = refundableMinor(state)
+  const isReserved = reservedMinor(state) > 0n && amountMinor > left
+  return isReserved ? refuse('conflict', 'money-in-refund', { left }) : undefined
+}
+
 /** Returns the amount of a completion that names none, or `undefined` if money was received and none of it is available. */
 export function expectedMinor(state: Transfer): bigint | undefined {
   if (state.kind === 'withdrawal' || state.funds.receivedMinor === 0n) return state.amountMinor
-  const left = availableMinor(state.funds)
+  const left = refundableMinor(state)
   return left > 0n ? left : undefined
 }
 
 function missingReason({ reason }: Complete, amountMinor: bigint, state: Transfer): Refused | undefined {
   if (state.kind === 'withdrawal' || state.funds.receivedMinor === 0n || reason !== null) return undefined
-  const left = availableMinor(state.funds)
+  const left = refundableMinor(state)
   return amountMinor === left ? undefined : refuse('conflict', 'reason-needed', { left })
 }
 

@@ -3,7 +3,7 @@ import { accept, type Decision, type Refused, refuse } from '../decider.js'
 import type { DataOf } from '../event.js'
 import { guardRefusal, isMismatch, isUnlikely } from './completion.js'
 import { belowReturnedRefusal } from './returned-payouts.js'
-import { availableMinor, commonFields, type Funds, type Transfer } from './transfer.js'
+import { availableMinor, commonFields, type Deposit, reservedMinor, type Transfer } from './transfer.js'
 import type { ApproveCorrection, Correct } from './transfer-commands.js'
 import type { TransferEvent } from './transfer-events.js'
 
@@ -28,6 +28,7 @@ export function correct(command: Correct, state: Transfer): Decision<TransferEve
   const refusal =
     lateRefusal(command, state) ??
     belowReturnedRefusal(amountMinor, state) ??
+    refundRefusal(amountMinor, state) ??
     guardRefusal(command, amountMinor, state, isUnlikely(amountMinor, state, guardFactor))
   if (refusal) return refusal
   if (proposed?.amountMinor === amountMinor && proposed.by === by && proposed.reference === reference) return accept()
@@ -51,7 +52,8 @@ export function approveCorrection(command: ApproveCorrection, state: Transfer): 
     return refuse('conflict', 'proposal-differs', { proposed: proposed.amountMinor, amount: amountMinor })
   if (proposed.by === by) return refuse('conflict', 'correction-four-eyes')
   const { reason, reference, by: proposedBy } = proposed
-  const refusal = lateRefusal(command, state) ?? belowReturnedRefusal(amountMinor, state)
+  const refusal =
+    lateRefusal(command, state) ?? belowReturnedRefusal(amountMinor, state) ?? refundRefusal(amountMinor, state)
   return refusal ?? accept(corrected(command, { by, reason, reference, proposedBy }, state))
 }
 
@@ -71,15 +73,28 @@ function corrected(
   const money = {
     transactionAmountMinor: amountMinor,
     previousAmountMinor: state.transactionAmountMinor,
-    receivedAmountChangeMinor: state.kind === 'deposit' ? receivedAmountChange(state.funds, amountMinor) : 0n,
+    receivedAmountChangeMinor: state.kind === 'deposit' ? receivedAmountChange(state, amountMinor) : 0n,
     hasAmountMismatch: isMismatch(amountMinor, state, toleranceMinor),
   }
   const data = { ...commonFields(state, at), ...who, ...money, message: correctedMessage }
   return { type: 'TransferCorrected', data } as const
 }
 
+/** A refund was paid with exactly its amount. A deposit keeps at least what was refunded of its booked money and what refunds reserve. */
+function refundRefusal(amountMinor: bigint, state: Transfer): Refused | undefined {
+  if (state.kind === 'withdrawal')
+    return state.refundOf === null
+      ? undefined
+      : refuse('conflict', 'refund-amount-fixed', { requested: state.amountMinor })
+  const { refundedMinor } = state.funds
+  const reserved = reservedMinor(state)
+  const recordedMinor = availableMinor(state.funds) - state.funds.statedMinor
+  const lowest = recordedMinor >= reserved ? refundedMinor : refundedMinor + reserved
+  return amountMinor < lowest ? refuse('conflict', 'correction-below-refunds', { lowest }) : undefined
+}
+
 /** Only the completion stated a part of the received money. The amount that the recorded money lacks for the new amount replaces this part. */
-function receivedAmountChange(funds: Funds, amountMinor: bigint): bigint {
-  const missingMinor = amountMinor - (availableMinor(funds) - funds.statedMinor)
+function receivedAmountChange({ funds }: Deposit, amountMinor: bigint): bigint {
+  const missingMinor = amountMinor - (availableMinor(funds) + funds.refundedMinor - funds.statedMinor)
   return (missingMinor > 0n ? missingMinor : 0n) - funds.statedMinor
 }

@@ -2,7 +2,15 @@ import { addMs, dayMs } from '../../kernel/time.js'
 import { accept, type Decision, refuse } from '../decider.js'
 import { formatTwoDecimals } from '../money.js'
 import { book, guardRefusal, isMismatch } from './completion.js'
-import { availableMinor, commonFields, type Deposit, evolve, heldMinor, type Transfer } from './transfer.js'
+import {
+  availableMinor,
+  commonFields,
+  type Deposit,
+  evolve,
+  heldMinor,
+  refundableMinor,
+  type Transfer,
+} from './transfer.js'
 import type { ReceiveFunds, ReceivePart } from './transfer-commands.js'
 import type { TransferEvent } from './transfer-events.js'
 
@@ -18,7 +26,7 @@ export function receiveFunds(command: ReceiveFunds, state: Transfer): Decision<T
   if (state.kind !== 'deposit') return refuse('conflict', 'deposit-required')
   const { receivedAmountMinor, receiptUrl, mismatchPolicy, at } = command
   // The deposit already holds a part if its method was manual when it arrived.
-  const sumMinor = availableMinor(state.funds) + receivedAmountMinor
+  const sumMinor = refundableMinor(state) + receivedAmountMinor
   const isHeld = needsReview(command, sumMinor, state)
   if (state.status === 'Pending' && !isHeld) {
     const texts = { receiptUrl, message: null, reason: null }
@@ -42,7 +50,7 @@ export function receivePart(command: ReceivePart, state: Transfer): Decision<Tra
   if (earlier) return refuse('conflict', 'payment-recorded', { reference, received: earlier.amountMinor })
   if (!command.isManual) return refuse('conflict', 'manual-payment-required')
   if (payments.length >= maxPayments) return refuse('conflict', 'too-many-payments', { most: maxPayments })
-  const sumMinor = availableMinor(state.funds) + receivedAmountMinor
+  const sumMinor = refundableMinor(state) + receivedAmountMinor
   const isUnlikely = receivedAmountMinor > state.amountMinor * BigInt(command.guardFactor)
   const refusal = guardRefusal(command, receivedAmountMinor, state, isUnlikely)
   if (refusal) return refusal

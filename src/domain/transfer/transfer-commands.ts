@@ -1,5 +1,5 @@
 import type { DataOf } from '../event.js'
-import type { TransferCreated, TransferEvent } from './transfer-events.js'
+import type { RefundOutcome, RefundTarget, TransferCreated, TransferEvent } from './transfer-events.js'
 
 /** The domain has no clock: each command brings its time. */
 type ByActor = { readonly by: string; readonly at: string }
@@ -133,11 +133,41 @@ interface MoneyBack {
   readonly callbackOnMoney: boolean
 }
 
-/** Money of a deposit was returned, as the receipt shows. */
-export interface ReturnFunds extends Pick<MismatchPolicy, 'toleranceMinor'>, MoneyBack {
+/** Money of a deposit was returned without the service, as the receipt shows. Above the merchant's threshold, this proposes the record. */
+export interface ReturnFunds extends ByActor, Pick<MismatchPolicy, 'toleranceMinor'>, MoneyBack {
   readonly type: 'ReturnFunds'
   readonly amountMinor: bigint
   readonly receiptUrl: string
+  /** The id of the proposal. */
+  readonly refundId: string
+  readonly approvalAboveMinor: bigint | null
+}
+
+/** Money of a deposit is to be returned: booked money, or money that no one has decided about. */
+export interface RequestRefund
+  extends ByActor,
+    Pick<DataOf<TransferEvent, 'RefundRequested'>, 'refundId' | 'refundMethod' | 'accountNumber' | 'identityNumber'> {
+  readonly type: 'RequestRefund'
+  readonly referenceId: string
+  readonly amountMinor: bigint
+  readonly to: Exclude<RefundTarget, 'elsewhere'>
+  /** The wallet account that paid the deposit, with the amount; null if none did. */
+  readonly paidFrom: { readonly accountNumber: number; readonly amountMinor: bigint } | null
+  /** Whether the wallet can return money. */
+  readonly walletRefunds: boolean
+  readonly approvalAboveMinor: bigint | null
+}
+
+/** A second person approves a refund that needs it. */
+export interface ApproveRefund extends ByActor, Pick<MismatchPolicy, 'toleranceMinor'>, MoneyBack {
+  readonly type: 'ApproveRefund'
+  readonly refundId: string
+}
+
+/** A refund was paid. */
+export interface CompleteRefund extends Pick<MismatchPolicy, 'toleranceMinor'>, MoneyBack {
+  readonly type: 'CompleteRefund'
+  readonly refundId: string
   readonly at: string
 }
 
@@ -149,6 +179,13 @@ export interface ReturnPayout
   readonly type: 'ReturnPayout'
   /** The bank's reference, which identifies the return. */
   readonly reference: string
+}
+
+/** `rejected`: the refund was not approved. Any other outcome: it was not paid. */
+export interface EndRefund extends ByActor {
+  readonly type: 'EndRefund'
+  readonly refundId: string
+  readonly outcome: RefundOutcome
 }
 
 /** `ResolveAttention`: the transfer needs no further attention. A proposed correction is rejected. */
@@ -171,6 +208,10 @@ export type TransferCommand =
   | ApproveCorrection
   | ReturnFunds
   | ReturnPayout
+  | RequestRefund
+  | ApproveRefund
+  | CompleteRefund
+  | EndRefund
   | Settle
   /** The customer was erased. Valid regardless of the status. */
   | { readonly type: 'ErasePersonalData'; readonly at: string }

@@ -2,7 +2,8 @@ import { accept, type Decider, type Decision, refuse } from '../decider.js'
 import { cancelled, complete } from './completion.js'
 import { approveCorrection, correct } from './correction.js'
 import { addToBankFile, approve, claim, claimRefusal, release } from './payout.js'
-import { mismatchAfter, receiveFunds, receivePart } from './received-parts.js'
+import { receiveFunds, receivePart } from './received-parts.js'
+import { approveRefund, completeRefund, endRefund, requestRefund, returnFunds } from './refund.js'
 import { isSameRequest, payeeFields, requestedFields, statedFields } from './requested-fields.js'
 import { returnPayout } from './returned-payouts.js'
 import { isTerminal, type Status } from './status.js'
@@ -11,12 +12,12 @@ import {
   evolve,
   initialState,
   isErased,
-  needsAttention,
+  isResolvable,
   type Transfer,
   type TransferState,
-  unsettledMinor,
+  undecidedMinor,
 } from './transfer.js'
-import type { CreateDeposit, CreateWithdrawal, ReturnFunds, Settler, TransferCommand } from './transfer-commands.js'
+import type { CreateDeposit, CreateWithdrawal, Settler, TransferCommand } from './transfer-commands.js'
 import type { TransferCreated, TransferEvent } from './transfer-events.js'
 
 export const transferDecider: Decider<TransferState, TransferCommand, TransferEvent> = { initialState, decide, evolve }
@@ -60,9 +61,17 @@ export function decide(command: TransferCommand, state: TransferState): Decision
       return returnFunds(command, state)
     case 'ReturnPayout':
       return returnPayout(command, state)
+    case 'RequestRefund':
+      return requestRefund(command, state)
+    case 'ApproveRefund':
+      return approveRefund(command, state)
+    case 'CompleteRefund':
+      return completeRefund(command, state)
+    case 'EndRefund':
+      return endRefund(command, state)
     case 'ResolveAttention': {
-      if (!needsAttention(state)) return accept()
-      const data = { ...commonFields(state, at), resolvedAmountMinor: unsettledMinor(state), reason: command.reason }
+      if (!isResolvable(state)) return accept()
+      const data = { ...commonFields(state, at), resolvedAmountMinor: undecidedMinor(state), reason: command.reason }
       return accept({ type: 'AttentionResolved', data })
     }
     case 'Reopen':
@@ -93,9 +102,9 @@ function creation(command: CreateDeposit | CreateWithdrawal): TransferCreated {
     const { type: _, hashId = null, ...data } = command
     return { type: 'DepositCreated', data: { kind: 'deposit', ...data, ...requested, hashId } }
   }
-  const { type: _, hashId = null, ...data } = command
+  const { type: _, hashId = null, refundOf = null, ...data } = command
   const payee = statedFields(payeeFields, command)
-  return { type: 'WithdrawalCreated', data: { kind: 'withdrawal', ...data, ...requested, ...payee, hashId } }
+  return { type: 'WithdrawalCreated', data: { kind: 'withdrawal', ...data, ...requested, ...payee, hashId, refundOf } }
 }
 
 /** After an erasure the customers cannot be compared, so a merchant can repeat the request of an erased customer. */
@@ -106,22 +115,8 @@ function sameRequest(a: Transfer, b: Transfer): boolean {
     a.amountMinor === b.amountMinor &&
     isSameRequest(requestedFields, a, b, { isErased: isErased(b) })
   if (a.kind === 'deposit') return same && b.kind === 'deposit' && a.channel === b.channel
-  return same && b.kind === 'withdrawal' && isSameRequest(payeeFields, a, b, { isErased: isErased(b) })
-}
-
-function returnFunds(command: ReturnFunds, state: Transfer): Decision<TransferEvent> {
-  if (state.kind !== 'deposit') return refuse('conflict', 'deposit-required')
-  const { amountMinor, receiptUrl, toleranceMinor, callbackOnMoney, at } = command
-  const earlier = state.funds.returns.find((each) => each.receiptUrl === receiptUrl)
-  // A repeated command is not a second return.
-  if (earlier?.amountMinor === amountMinor) return accept()
-  if (earlier) return refuse('conflict', 'receipt-reused', { returned: earlier.amountMinor })
-  const left = unsettledMinor(state)
-  if (left === 0n) return refuse('conflict', 'nothing-to-return')
-  if (amountMinor > left) return refuse('conflict', 'return-too-large', { left })
-  const hasAmountMismatch = mismatchAfter(state, -amountMinor, toleranceMinor)
-  const data = { ...commonFields(state, at), returnedAmountMinor: amountMinor, receiptUrl, hasAmountMismatch }
-  return accept({ type: 'FundsReturned', data: { ...data, callbackOnMoney } })
+  if (b.kind === 'deposit' || a.refundOf !== b.refundOf) return false
+  return same && isSameRequest(payeeFields, a, b, { isErased: isErased(b) })
 }
 
 /** A repeat of the present status changes nothing. A change of a terminal status is rejected. */

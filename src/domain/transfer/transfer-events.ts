@@ -1,4 +1,5 @@
 import { Type } from '../../kernel/typebox.js'
+import { erasedAccountNumber } from '../erased-data.js'
 import {
   Data,
   type EventsOf,
@@ -10,7 +11,7 @@ import {
   Versions,
   versionBefore,
 } from '../event.js'
-import { Actor, Id, Minor, PositiveMinor, ReferenceId, SignedMinor, Text, Time } from '../fields.js'
+import { AccountNumber, Actor, Id, Minor, PositiveMinor, ReferenceId, SignedMinor, Text, Time } from '../fields.js'
 import { payeeFields, requestedFields } from './requested-fields.js'
 import { returnReasonCodes } from './return-reasons.js'
 
@@ -25,6 +26,17 @@ export type BankFormat = ValueOf<typeof BankFormat>
 /** `requested`: by the merchant or an operator. */
 const CancelReason = OneOf('requested', 'expired', 'amount-mismatch')
 export type CancelReason = ValueOf<typeof CancelReason>
+
+/**
+ * `account`: a linked withdrawal pays it. `wallet`: the wallet credits the account that paid the deposit. `elsewhere`: it was returned without
+ * the service, and a second person must confirm it.
+ */
+const RefundTarget = OneOf('account', 'wallet', 'elsewhere')
+export type RefundTarget = ValueOf<typeof RefundTarget>
+
+/** `cancelled` and `failed`: the withdrawal that pays it. `rejected`: by a user, before it was approved. `refused`: it could not be paid. */
+const RefundOutcome = OneOf('cancelled', 'failed', 'rejected', 'refused')
+export type RefundOutcome = ValueOf<typeof RefundOutcome>
 
 /** On every event, so that a reader of one event needs no other. */
 const transfer = {
@@ -46,7 +58,12 @@ const creation = {
   hashId: Nullable(Id),
 }
 const depositCreation = { ...creation, channel: DepositChannel, expiresAt: Time }
-const withdrawalCreation = { ...creation, ...payeeFields }
+const withdrawalCreation = {
+  ...creation,
+  ...payeeFields,
+  /** The trackingId of the deposit whose money it returns; null for any other withdrawal. */
+  refundOf: Since(3, Id),
+}
 
 const withMessage = { ...transfer, message: Nullable(Text) }
 const claim = { ...transfer, by: Actor }
@@ -57,19 +74,23 @@ const receipt = {
   /** Whether the money received so far differs from the request, by the merchant's tolerance at that time. */
   hasAmountMismatch: Type.Boolean(),
 }
-const fundsReturn = {
-  ...transfer,
-  returnedAmountMinor: PositiveMinor,
-  /** The receipt of the return. No two returns of a deposit have the same one. */
-  receiptUrl: Text,
-  hasAmountMismatch: Type.Boolean(),
-  /** Whether it triggers a callback, by the merchant's settings at that time. */
-  callbackOnMoney: Since(2, Type.Boolean()),
-}
 const lateReceipt = {
   ...receipt,
   /** The reference of a payment that was recorded manually. */
   reference: Since(2, Text),
+}
+const fundsReturn = {
+  ...transfer,
+  returnedAmountMinor: PositiveMinor,
+  /** The receipt of the return; null if the service paid it. No two returns of a deposit have the same one. */
+  receiptUrl: Nullable(Text),
+  hasAmountMismatch: Type.Boolean(),
+  /** The refund that returned it. */
+  refundId: Since(2, Id),
+  /** The part of it that was booked. */
+  bookedAmountMinor: Since(2, Minor),
+  /** Whether it triggers a callback, by the merchant's settings at that time. */
+  callbackOnMoney: Since(2, Type.Boolean()),
 }
 const correction = {
   ...transfer,
@@ -82,7 +103,10 @@ const correction = {
 /** The events of a deposit or a withdrawal, in `transfer-<trackingId>`. */
 export const transferEvents = {
   DepositCreated: Versions([versionBefore(2, depositCreation)], Data(depositCreation)),
-  WithdrawalCreated: Versions([versionBefore(2, withdrawalCreation)], Data(withdrawalCreation)),
+  WithdrawalCreated: Versions(
+    [versionBefore(2, withdrawalCreation), versionBefore(3, withdrawalCreation)],
+    Data(withdrawalCreation),
+  ),
   TransferCompleted: Data({
     ...withMessage,
     transactionAmountMinor: PositiveMinor,
@@ -119,6 +143,30 @@ export const transferEvents = {
   }),
   TransferReopened: Data({ ...transfer, reason: Text }),
   FundsReturned: Versions([versionBefore(2, fundsReturn)], Data(fundsReturn)),
+  /** Money of a deposit is to be returned. It is reserved until it is returned or the refund has ended. */
+  RefundRequested: Data({
+    ...transfer,
+    by: Actor,
+    /** The trackingId of the withdrawal that pays it, if one does. */
+    refundId: Id,
+    /** The requester's own reference, which is the referenceId of the withdrawal. */
+    refundReferenceId: ReferenceId,
+    refundAmountMinor: PositiveMinor,
+    to: RefundTarget,
+    /** The payment method of the withdrawal. */
+    refundMethod: Nullable(Type.Integer()),
+    accountNumber: Personal(Nullable(Text)),
+    identityNumber: Personal(Nullable(Text)),
+    /** The wallet account that paid the deposit. */
+    walletAccountNumber: Personal(Nullable(AccountNumber), erasedAccountNumber),
+    /** The receipt of a return without the service. */
+    receiptUrl: Nullable(Text),
+    /** Whether a second person must approve it. A withdrawal has its own approval. */
+    needsApproval: Type.Boolean(),
+  }),
+  RefundApproved: Data({ ...transfer, by: Actor, refundId: Id }),
+  /** The refund was not paid, and its money is no longer reserved. */
+  RefundEnded: Data({ ...transfer, by: Actor, refundId: Id, outcome: RefundOutcome }),
   /** An approver decided that the transfer needs no further attention. A proposed correction is rejected. */
   AttentionResolved: Data({
     ...transfer,

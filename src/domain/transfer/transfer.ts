@@ -1,4 +1,4 @@
-import { erasedText } from '../erased-data.js'
+import { erasedAccountNumber, erasedText } from '../erased-data.js'
 import type { DataOf } from '../event.js'
 import {
   erasedFields,
@@ -10,7 +10,7 @@ import {
   statedFields,
 } from './requested-fields.js'
 import type { Status } from './status.js'
-import type { CancelReason, DepositChannel, TransferCreated, TransferEvent } from './transfer-events.js'
+import type { CancelReason, DepositChannel, RefundOutcome, TransferCreated, TransferEvent } from './transfer-events.js'
 
 type Identity = 'trackingId' | 'merchantId' | 'referenceId' | 'amountMinor'
 
@@ -51,6 +51,8 @@ export interface Deposit extends Existing {
   readonly expiresAt: string
   readonly firstExpiresAt: string
   readonly funds: Funds
+  /** The refunds of its money, oldest first. */
+  readonly refunds: readonly Refund[]
   /** The amount that caused an automatic cancellation; null without one, or after the deposit was reopened. */
   readonly autoCancelledAmountMinor: bigint | null
   /** Null unless the deposit is cancelled. */
@@ -59,8 +61,31 @@ export interface Deposit extends Existing {
   readonly reopened: boolean
 }
 
+export interface Refund
+  extends Pick<
+    DataOf<TransferEvent, 'RefundRequested'>,
+    | 'refundId'
+    | 'by'
+    | 'at'
+    | 'to'
+    | 'refundMethod'
+    | 'accountNumber'
+    | 'identityNumber'
+    | 'walletAccountNumber'
+    | 'receiptUrl'
+  > {
+  readonly referenceId: string
+  readonly amountMinor: bigint
+  /** Null without an approval, also of a withdrawal. */
+  readonly approvedBy: string | null
+  /** `proposed`: a second person must approve it. `open`: it is being paid. */
+  readonly state: 'proposed' | 'open' | 'returned' | RefundOutcome
+}
+
 export interface Withdrawal extends Existing, Payee {
   readonly kind: 'withdrawal'
+  /** The deposit whose money it returns; null for any other withdrawal. */
+  readonly refundOf: string | null
   readonly payout: Payout
   /** The money that the bank sent back, oldest first. Each return has its own reference. */
   readonly returns: readonly PayoutReturn[]
@@ -104,13 +129,15 @@ export function evolve(state: TransferState, event: TransferEvent): TransferStat
   switch (event.type) {
     case 'DepositCreated': {
       const { channel, expiresAt } = event.data
-      const unchanged = { funds: noFunds, autoCancelledAmountMinor: null, cancelReason: null, reopened: false } as const
-      return { kind: 'deposit', channel, expiresAt, firstExpiresAt: expiresAt, ...unchanged, ...created(event.data) }
+      const unchanged = { autoCancelledAmountMinor: null, cancelReason: null, reopened: false } as const
+      const money = { funds: noFunds, refunds: none, ...unchanged }
+      return { kind: 'deposit', channel, expiresAt, firstExpiresAt: expiresAt, ...money, ...created(event.data) }
     }
     case 'WithdrawalCreated': {
       const payee = pickFields(payeeFields, event.data)
+      const { refundOf = null } = event.data
       const unchanged = { payout: noPayout, returns: none, resolvedMinor: 0n }
-      return { kind: 'withdrawal', ...unchanged, ...created(event.data), ...payee }
+      return { kind: 'withdrawal', refundOf, ...unchanged, ...created(event.data), ...payee }
     }
     case 'TransferCompleted':
     case 'TransferCancelled':
@@ -138,9 +165,21 @@ export function evolve(state: TransferState, event: TransferEvent): TransferStat
     }
     case 'FundsReturned': {
       const { returnedAmountMinor: amountMinor, receiptUrl, hasAmountMismatch, at } = event.data
-      const before = deposit(state)
-      const funds = { ...before.funds, returns: [...before.funds.returns, { amountMinor, receiptUrl }] }
-      return withFunds(before, funds, hasAmountMismatch, at)
+      const { refundId = null, bookedAmountMinor } = event.data
+      const before = refundId === null ? deposit(state) : withRefund(deposit(state), refundId, { state: 'returned' })
+      const returns = [...before.funds.returns, { amountMinor, receiptUrl }]
+      const refundedMinor = before.funds.refundedMinor + (bookedAmountMinor ?? 0n)
+      return withFunds(before, { ...before.funds, returns, refundedMinor }, hasAmountMismatch, at)
+    }
+    case 'RefundRequested':
+      return requestedRefund(deposit(state), event.data)
+    case 'RefundApproved': {
+      const { refundId, by: approvedBy, at: updatedAt } = event.data
+      return { ...withRefund(deposit(state), refundId, { state: 'open', approvedBy }), updatedAt }
+    }
+    case 'RefundEnded': {
+      const { refundId, outcome, at: updatedAt } = event.data
+      return { ...withRefund(deposit(state), refundId, { state: outcome }), updatedAt }
     }
     case 'WithdrawalReturned': {
       const { returnedAmountMinor: amountMinor, reasonCode, reference, receiptUrl, at } = event.data
@@ -226,6 +265,31 @@ function corrected(before: Transfer, data: DataOf<TransferEvent, 'TransferCorrec
   return { ...before, ...money, funds: withStated(before.funds, receivedAmountChangeMinor) }
 }
 
+function requestedRefund(before: Deposit, data: DataOf<TransferEvent, 'RefundRequested'>): Deposit {
+  const { refundId, by, at, to, refundMethod, accountNumber, identityNumber, walletAccountNumber, receiptUrl } = data
+  const refund: Refund = {
+    refundId,
+    referenceId: data.refundReferenceId,
+    amountMinor: data.refundAmountMinor,
+    by,
+    at,
+    to,
+    refundMethod,
+    accountNumber,
+    identityNumber,
+    walletAccountNumber,
+    receiptUrl,
+    approvedBy: null,
+    state: data.needsApproval ? 'proposed' : 'open',
+  }
+  return { ...before, refunds: [...before.refunds, refund], updatedAt: at }
+}
+
+function withRefund(before: Deposit, refundId: string, changes: Partial<Refund>): Deposit {
+  const refunds = before.refunds.map((each) => (each.refundId === refundId ? { ...each, ...changes } : each))
+  return { ...before, refunds }
+}
+
 /** Money was received or returned. The booking of a completion is unchanged. */
 function withFunds(before: Deposit, funds: Funds, hasAmountMismatch: boolean, updatedAt: string): Deposit {
   if (before.status === 'Completed') return { ...before, funds, updatedAt }
@@ -244,18 +308,44 @@ function unlessHeld(after: Deposit): Deposit {
  */
 export function unsettledMinor(transfer: Transfer): bigint {
   if (transfer.kind === 'withdrawal') return returnedMinor(transfer) - transfer.resolvedMinor
-  const bookedMinor = transfer.status === 'Completed' ? transfer.transactionAmountMinor : 0n
-  return availableMinor(transfer.funds) - bookedMinor
+  const { funds, status, transactionAmountMinor } = transfer
+  const bookedMinor = status === 'Completed' ? transactionAmountMinor - funds.refundedMinor : 0n
+  return availableMinor(funds) - bookedMinor
 }
 
+/** Returns the part of the unsettled money that no refund reserves. */
+export function undecidedMinor(transfer: Transfer): bigint {
+  const unsettled = unsettledMinor(transfer)
+  const left = transfer.kind === 'deposit' ? unsettled - reservedMinor(transfer) : unsettled
+  return left > 0n ? left : 0n
+}
+
+/** Returns the received money, whether booked or not, that was neither returned nor resolved and that no refund reserves. */
+export function refundableMinor(transfer: Deposit): bigint {
+  return availableMinor(transfer.funds) - reservedMinor(transfer)
+}
+
+/** Returns the money of the refunds that are proposed or open. */
+export function reservedMinor({ refunds }: Deposit): bigint {
+  return refunds.reduce((sum, { state, amountMinor }) => (reservesMoney(state) ? sum + amountMinor : sum), 0n)
+}
+
+export const reservesMoney = (state: Refund['state']): boolean => state === 'proposed' || state === 'open'
+
 /**
- * Returns whether an approver must decide about a transfer: some money is unsettled, only a completion is evidence of it, or a correction is
- * proposed. The parts of a deposit that can still become complete wait for the rest instead.
+ * Returns whether an approver must decide about a transfer: some money is undecided, only a completion is evidence of it, or a correction or
+ * a refund is proposed. The parts of a deposit that can still become complete wait for the rest instead.
  */
 export function needsAttention(transfer: Transfer): boolean {
+  const hasProposal = transfer.kind === 'deposit' && transfer.refunds.some(({ state }) => state === 'proposed')
+  return hasProposal || isResolvable(transfer)
+}
+
+/** Returns whether an approver can resolve the need for attention. A proposed refund is approved or rejected instead. */
+export function isResolvable(transfer: Transfer): boolean {
   if (transfer.proposedCorrection) return true
   if (transfer.kind === 'deposit' && transfer.funds.assumedMinor > 0n) return true
-  return unsettledMinor(transfer) > 0n && !waitsForRest(transfer)
+  return undecidedMinor(transfer) > 0n && !waitsForRest(transfer)
 }
 
 /** Returns whether a deposit stays open because it holds a part of its amount. */
@@ -328,10 +418,17 @@ function withPayout(state: TransferState, updatedAt: string, changes: Partial<Pa
 /** Returns the same state whether or not the earlier events were still readable. */
 function erased(before: Transfer, updatedAt: string): Transfer {
   const after = { ...before, ...erasedFields(requestedFields, before), updatedAt }
-  if (after.kind === 'deposit') return after
+  if (after.kind === 'deposit') return { ...after, refunds: after.refunds.map(erasedRefund) }
   const { approval } = after.payout
   const payout = { ...after.payout, approval: approval && { ...approval, accountNumber: erasedText } }
   return { ...after, ...erasedFields(payeeFields, after), payout }
+}
+
+function erasedRefund(refund: Refund): Refund {
+  const walletAccountNumber = refund.walletAccountNumber === null ? null : erasedAccountNumber
+  const accountNumber = refund.accountNumber === null ? null : erasedText
+  const identityNumber = refund.identityNumber === null ? null : erasedText
+  return { ...refund, accountNumber, identityNumber, walletAccountNumber }
 }
 
 const noPayee = Object.fromEntries(Object.keys(payeeFields).map((name) => [name, null])) as Record<keyof Payee, null>
@@ -355,8 +452,10 @@ export interface Funds {
   readonly receivedMinor: bigint
   /** The payments that were recorded manually, oldest first. Each has its own reference. */
   readonly payments: readonly Payment[]
-  /** The returns, oldest first. Each has its own receipt. */
-  readonly returns: readonly { readonly amountMinor: bigint; readonly receiptUrl: string }[]
+  /** The returns, oldest first. Each has its own receipt, or none if the service paid it. */
+  readonly returns: readonly { readonly amountMinor: bigint; readonly receiptUrl: string | null }[]
+  /** The part of the returned money that was booked. */
+  readonly refundedMinor: bigint
   /** The part that an approver resolved with a reason. */
   readonly resolvedMinor: bigint
   /** The part of the received money of which only a completion is evidence, until an approver resolves it. */
@@ -376,6 +475,7 @@ export const noFunds: Funds = {
   receivedMinor: 0n,
   payments: [],
   returns: [],
+  refundedMinor: 0n,
   resolvedMinor: 0n,
   assumedMinor: 0n,
   statedMinor: 0n,
@@ -418,13 +518,13 @@ function withStated(funds: Funds, changeMinor: bigint): Funds {
 }
 
 /** The changes that figures count: each status that a transfer reaches, and the changes without which the amounts would not add up. */
-export type Counted = Status | 'Reopened' | 'Received' | 'Returned' | 'Resolved' | 'Corrected'
+export type Counted = Status | 'Reopened' | 'Received' | 'Returned' | 'Refunded' | 'Resolved' | 'Corrected'
 
 export interface Figure {
   readonly counted: Counted
   /**
-   * The requested amount; of money that is received, returned or resolved without a change of the status, that amount; of a correction, the
-   * change of the booked amount, which may be negative.
+   * The requested amount; of money that is received, returned or resolved without a change of the status, that amount; of a refund, the
+   * booked part of the returned amount; of a correction, the change of the booked amount, which may be negative.
    */
   readonly amountMinor: bigint
   readonly transactionAmountMinor: bigint
@@ -442,7 +542,10 @@ const countedBy: { readonly [type in TransferEvent['type']]: readonly Counted[] 
   TransferFailed: ['Failed'],
   LateFundsReceived: ['Received'],
   FundsReceived: ['Received'],
-  FundsReturned: ['Returned'],
+  FundsReturned: ['Returned', 'Refunded'],
+  RefundRequested: [],
+  RefundApproved: [],
+  RefundEnded: [],
   AttentionResolved: ['Resolved'],
   CorrectionProposed: [],
   TransferCorrected: ['Corrected'],
@@ -461,11 +564,18 @@ export function figuresOf({ type, data }: TransferEvent): readonly Figure[] | un
     const amounts = { amountMinor: changeMinor, transactionAmountMinor: changeMinor }
     return countedBy[type].map((counted) => ({ counted, ...amounts, receivedMinor: data.receivedAmountChangeMinor }))
   }
+  if (type === 'FundsReturned') {
+    const { returnedAmountMinor, bookedAmountMinor } = data
+    const amounts = { Returned: returnedAmountMinor, Refunded: bookedAmountMinor ?? 0n }
+    const moved = (Object.keys(amounts) as (keyof typeof amounts)[]).filter((counted) => amounts[counted] > 0n)
+    const others = { transactionAmountMinor: 0n, receivedMinor: 0n }
+    return moved.map((counted) => ({ counted, amountMinor: amounts[counted], ...others }))
+  }
   const transactionAmountMinor = 'transactionAmountMinor' in data ? data.transactionAmountMinor : 0n
   const receivedMinor = 'receivedAmountMinor' in data ? data.receivedAmountMinor : 0n
   let { amountMinor } = data
   if (type === 'LateFundsReceived' || type === 'FundsReceived') amountMinor = receivedMinor
-  if (type === 'FundsReturned' || type === 'WithdrawalReturned') amountMinor = data.returnedAmountMinor
+  if (type === 'WithdrawalReturned') amountMinor = data.returnedAmountMinor
   if (type === 'AttentionResolved') amountMinor = data.resolvedAmountMinor
   return countedBy[type]?.map((counted) => ({ counted, amountMinor, transactionAmountMinor, receivedMinor }))
 }

@@ -9,6 +9,7 @@ import { type Permission, permissions, type Role, roles } from '../../domain/use
 import { Type } from '../../kernel/typebox.js'
 import { maxSearchedLength, typedAs } from '../../kernel/typed-text.js'
 import type { CommonRefusalName } from '../refusals.js'
+import { printableNotBlank } from '../server/validation.js'
 import { payeeFields, requestedFields } from '../v1/v1-schemas.js'
 
 /**
@@ -262,10 +263,28 @@ export const permissionOf = {
   'manual-control': 'transfers:settle',
   return: 'transfers:settle',
   'payout-returned': 'transfers:settle',
+  refund: 'transfers:settle',
+  'approve-refund': 'transfers:approve',
+  'reject-refund': 'transfers:approve',
   resolve: 'transfers:approve',
   reopen: 'transfers:approve',
 } as const satisfies { readonly [action: string]: Permission }
 export type TransferAction = keyof typeof permissionOf
+
+const RefundView = Type.Object({
+  refundId: Text,
+  referenceId: Text,
+  amountMinor: Minor,
+  to: OneOf(['account', 'wallet', 'elsewhere']),
+  state: OneOf(['proposed', 'open', 'returned', 'cancelled', 'failed', 'rejected', 'refused']),
+  userId: Text,
+  name: Text,
+  at: Time,
+  accountNumber: Nullable(Text),
+  receiptUrl: Nullable(Text),
+  /** The viewer can approve it. */
+  canApprove: Type.Boolean(),
+})
 
 /** One transfer, read from the log and therefore current. */
 export const TransferDetail = Type.Object({
@@ -281,8 +300,20 @@ export const TransferDetail = Type.Object({
   /** The paid money of a withdrawal that did not come back. */
   keptMinor: Minor,
   resolvedMinor: Minor,
+  /** The part of the returned amount that was booked. */
+  refundedMinor: Minor,
   /** The money without a decision: received and neither booked, returned nor resolved, or sent back by the bank and not resolved. */
   unsettledMinor: Minor,
+  /** The part of it that no refund reserves. */
+  undecidedMinor: Minor,
+  /** The most that can be refunded. */
+  refundableMinor: Minor,
+  /** A refund can go to the wallet account that paid the deposit. */
+  walletRefund: Type.Boolean(),
+  /** The refunds of a deposit, oldest first. */
+  refunds: List(RefundView),
+  /** The deposit whose money the withdrawal returns. */
+  refundOf: Nullable(Text),
   /** The amount of a completion that names none. 0 if money was received and none of it is available. */
   expectedMinor: Minor,
   /** The deposit stays open because it holds a part of its amount. */
@@ -358,6 +389,15 @@ export const PayoutReturnedAction = Type.Object({
   receiptUrl: Type.Optional(Receipt),
 })
 export type PayoutReturnedAction = Static<typeof PayoutReturnedAction>
+/** Without an account, the money goes to the wallet account that paid the deposit. */
+export const RefundAction = Type.Object({
+  ...Seen,
+  amountMinor: PositiveMinor,
+  accountNumber: Type.Optional(Type.String({ minLength: 1, maxLength: 64, pattern: printableNotBlank })),
+})
+export type RefundAction = Static<typeof RefundAction>
+export const RefundDecision = Type.Object({ ...Seen, refundId: Text })
+export type RefundDecision = Static<typeof RefundDecision>
 export const CorrectAction = Type.Object({
   ...Seen,
   amountMinor: PositiveMinor,
@@ -732,8 +772,8 @@ export const LiveMessage = Type.Object({
 export type LiveMessage = Static<typeof LiveMessage>
 
 /**
- * For deposits, opening + received - completed - corrected - returned - resolved = held. For withdrawals, completed + corrected = kept + returned,
- * and opening + returned - resolved = held.
+ * For deposits, opening + received - completed - corrected + refunded - returned - resolved = held. For withdrawals, completed + corrected =
+ * kept + returned, and opening + returned - resolved = held.
  */
 export const StatementResponse = Items(
   Type.Object({
@@ -756,6 +796,8 @@ export const StatementResponse = Items(
     returnedMinor: SumMinor,
     /** Withdrawals: the paid minus the returned money; negative if more came back on that day than was paid. */
     keptMinor: SumMinor,
+    /** The part of the returned money that was booked. */
+    refundedMinor: SumMinor,
     resolvedMinor: SumMinor,
     /** The money without a decision at the end of the day: received by deposits, or sent back by the bank. */
     heldMinor: SumMinor,

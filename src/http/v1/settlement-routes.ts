@@ -11,6 +11,7 @@ import { checkedAmount, checkedReturnReason, checkReceipt, checkReference, check
 import { keyRoutes, ownTransfer } from './requests.js'
 import {
   DepositReceipt,
+  DepositRefund,
   TransferCorrection,
   TransferParams,
   TransferResponse,
@@ -145,6 +146,32 @@ export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
         (trackingId) =>
           transfers.act(trackingId, { type: 'ReturnPayout', ...back }, merchantContext(request), { revision }),
         'withdrawal',
+      )
+    },
+  )
+  app.post(
+    '/v1/transfers/:trackingId/refunds',
+    settle(
+      'refundDeposit',
+      'Return money of a deposit',
+      DepositRefund,
+      'A withdrawal returns the money to the account that you specify, and is paid like any other. Without an account, the wallet credits the account that paid the deposit. The money is reserved until then. ',
+    ),
+    (request) => {
+      const { revision, referenceId, accountNumber, identityNumber, paymentMethod } = request.body
+      const amountMinor = requiredAmount(request.amountText)
+      const to = accountNumber === undefined ? 'wallet' : 'account'
+      const payee = { accountNumber, identityNumber: identityNumber ?? undefined, paymentMethod }
+      return act(
+        request,
+        (trackingId) =>
+          transfers.act(
+            trackingId,
+            { type: 'RequestRefund', referenceId, amountMinor, to, ...payee },
+            merchantContext(request),
+            { revision },
+          ),
+        'deposit',
       )
     },
   )

@@ -4,11 +4,12 @@ import { maxReferenceIdLength } from '../../domain/fields.js'
 import type { Payee, Requested } from '../../domain/transfer/requested-fields.js'
 import { returnReasonCodes } from '../../domain/transfer/return-reasons.js'
 import { statusCodes } from '../../domain/transfer/status.js'
-import type { TransferEvent, TransferKind } from '../../domain/transfer/transfer-events.js'
+import type { Refund as DomainRefund } from '../../domain/transfer/transfer.js'
+import type { RefundTarget as Target, TransferEvent, TransferKind } from '../../domain/transfer/transfer-events.js'
 import { type TSchema, Type } from '../../kernel/typebox.js'
 import { NullableString } from '../envelope.js'
 import { Metadata } from '../merchant-api/create-schemas.js'
-import { printable } from '../server/validation.js'
+import { printable, printableNotBlank } from '../server/validation.js'
 
 export const TrackingId = Type.String({ format: 'uuid', examples: ['0b7e9a52-3c1d-5f6e-8a90-1b2c3d4e5f60'] })
 export const Time = Type.String({ format: 'date-time', examples: ['2026-11-21T10:15:00.000Z'] })
@@ -45,6 +46,38 @@ export const payeeFields = {
   identityNumber: NullableString({ description: 'Withdrawals only.' }),
 } satisfies { readonly [field in keyof Payee]-?: TSchema }
 
+const RefundTarget = Type.Unsafe<Target>({
+  type: 'string',
+  enum: ['account', 'wallet', 'elsewhere'],
+  title: 'RefundTarget',
+  description:
+    '`account`: a withdrawal pays it. `wallet`: the wallet credits the account that paid the deposit. `elsewhere`: it was returned without the service.',
+})
+const RefundState = Type.Unsafe<DomainRefund['state']>({
+  type: 'string',
+  enum: ['proposed', 'open', 'returned', 'cancelled', 'failed', 'rejected', 'refused'],
+  title: 'RefundState',
+  description:
+    '`proposed`: a second user must approve it. `open`: it is being paid. `returned`: it was paid. Any other: it was not paid, and its money can be refunded again.',
+})
+const Refund = Type.Object(
+  {
+    refundId: Type.String({
+      format: 'uuid',
+      description: 'The trackingId of the withdrawal that pays it; of any other target, only an id.',
+    }),
+    referenceId: Type.String(),
+    amount: Type.Number(),
+    to: RefundTarget,
+    state: RefundState,
+    by: Type.String({ description: 'The user who requested it.' }),
+    at: Time,
+    accountNumber: NullableString({ description: 'The account that receives it.' }),
+    receiptUrl: NullableString(),
+  },
+  { title: 'Refund' },
+)
+
 export const TransferResponse = Type.Object(
   {
     trackingId: TrackingId,
@@ -67,9 +100,17 @@ export const TransferResponse = Type.Object(
         'Deposits: the amount that was returned to the customer. Withdrawals: the paid amount that came back.',
       examples: [0],
     }),
+    refundedAmount: Type.Number({
+      description: 'Deposits: the part of the returned amount that was booked.',
+      examples: [0],
+    }),
+    reservedAmount: Type.Number({
+      description: 'Deposits: the amount of the refunds that are proposed or open.',
+      examples: [0],
+    }),
     resolvedAmount: Type.Number({ description: 'The amount that the operator resolved.', examples: [0] }),
     needsAttention: Type.Boolean({
-      description: 'Received or returned money, or a proposed correction, needs a decision.',
+      description: 'Received or returned money, a proposed correction or a proposed refund needs a decision.',
     }),
     lateFunds: Type.Number({
       description:
@@ -96,6 +137,8 @@ export const TransferResponse = Type.Object(
       type: ['number', 'null'],
       description: 'The corrected amount that waits for the approval of a second user.',
     }),
+    refundOf: NullableString({ description: 'Withdrawals: the trackingId of the deposit whose money it returns.' }),
+    refunds: Type.Array(Refund, { description: 'Deposits: the refunds, oldest first.' }),
     createdAt: Time,
     updatedAt: Time,
     expiresAt: NullableString({
@@ -181,15 +224,8 @@ export const TransfersResponse = Type.Object(
 /** Fields of events that the API does not show: ids that are shown elsewhere, and internal ones. */
 const hidden = [
   ...(['trackingId', 'merchantId', 'at', 'createdAt'] as const),
-  ...([
-    'callbackOnCreate',
-    'callbackOnMoney',
-    'hashId',
-    'messageId',
-    'format',
-    'sha256',
-    'autoCancelledAmountMinor',
-  ] as const),
+  ...(['callbackOnCreate', 'callbackOnMoney', 'hashId', 'messageId', 'format', 'sha256'] as const),
+  ...(['autoCancelledAmountMinor', 'walletAccountNumber'] as const),
 ]
 export const hiddenFields: ReadonlySet<string> = new Set(hidden)
 
@@ -206,6 +242,18 @@ const eventData = {
   transactionAmount: Type.Number(),
   receivedAmount: Type.Number(),
   returnedAmount: Type.Number(),
+  bookedAmount: Type.Number({ description: 'The part of the returned amount that was booked.' }),
+  refundAmount: Type.Number(),
+  refundId: NullableString({ description: 'The refund, which is the trackingId of the withdrawal that pays it.' }),
+  refundReferenceId: Type.String({ description: 'The referenceId of the refund and of its withdrawal.' }),
+  refundMethod: Type.Unsafe<number | null>({
+    type: ['integer', 'null'],
+    description: 'The payment method of the refund.',
+  }),
+  refundOf: NullableString({ description: 'The deposit whose money the withdrawal returns.' }),
+  to: RefundTarget,
+  outcome: Type.String({ description: 'Why a refund was not paid: cancelled, failed, rejected or refused.' }),
+  needsApproval: Type.Boolean({ description: 'Whether a second user must approve the refund.' }),
   resolvedAmount: Type.Number(),
   approvedAmount: Type.Number(),
   correctedAmount: Type.Number({ description: 'The amount of a proposed correction.' }),
@@ -227,9 +275,7 @@ const eventData = {
   ...requestedFields,
   ...payeeFields,
   expiresAt: Time,
-  by: Type.String({
-    description: 'The user who claimed, released, approved or corrected it, or recorded that it came back.',
-  }),
+  by: Type.String({ description: 'The user who did it.' }),
   proposedBy: NullableString({ description: 'The user who proposed the correction that another user approved.' }),
   until: Time,
   openUntil: Time,
@@ -282,6 +328,10 @@ const revision = Type.Integer({
   description: 'The last revision that you saw: if the transfer has changed since, nothing is done.',
 })
 const Text = (description: string) => Type.String({ minLength: 1, maxLength: 500, description })
+const referenceIdText = Type.String({
+  ...{ minLength: 1, maxLength: maxReferenceIdLength, pattern: printableNotBlank },
+  description: 'Your unique ID of the refund, which is the referenceId of its withdrawal.',
+})
 
 const Reference = (description: string) => Type.String({ minLength: 1, maxLength: maxReferenceLength, description })
 const Confirmed = (description: string) => Type.Optional(Type.Number({ description }))
@@ -297,6 +347,29 @@ export const DepositReceipt = Type.Object(
     receiptUrl: Type.Optional(Type.String({ maxLength: 2048, description: 'Address of the receipt.' })),
   },
   { title: 'ReceiveDepositRequest' },
+)
+export const DepositRefund = Type.Object(
+  {
+    revision,
+    amount: Type.Number({ description: 'The amount to return.' }),
+    referenceId: referenceIdText,
+    accountNumber: Type.Optional(
+      Type.String({
+        ...{ minLength: 1, maxLength: 64, pattern: printableNotBlank, examples: ['TR330006100519786457841326'] },
+        description: 'The account that receives the money. Without it, the wallet account that paid the deposit.',
+      }),
+    ),
+    identityNumber: Type.Optional(
+      NullableString({ maxLength: 64, pattern: printable, description: 'Identity number of the customer.' }),
+    ),
+    paymentMethod: Type.Optional(
+      Type.Integer({
+        description:
+          'The payment method of the withdrawal; defaults to that of the deposit, or to the first one for withdrawals.',
+      }),
+    ),
+  },
+  { title: 'RefundDepositRequest' },
 )
 export const TransferCorrection = Type.Object(
   {

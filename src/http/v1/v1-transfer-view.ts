@@ -3,7 +3,9 @@ import { toJsonNumber } from '../../domain/money.js'
 import { isTerminal, statusCodes } from '../../domain/transfer/status.js'
 import {
   needsAttention,
+  type Refund,
   requestOf,
+  reservedMinor,
   returnedMinor,
   type Transfer,
   unsettledMinor,
@@ -30,6 +32,8 @@ export function viewOfTransfer(transfer: Transfer, revision: number): TransferVi
     hasAmountMismatch: transfer.hasAmountMismatch,
     receivedAmount: toJsonNumber(kind === 'deposit' ? transfer.funds.receivedMinor : 0n),
     returnedAmount: toJsonNumber(returnedMinor(money)),
+    refundedAmount: toJsonNumber(kind === 'deposit' ? transfer.funds.refundedMinor : 0n),
+    reservedAmount: toJsonNumber(kind === 'deposit' ? reservedMinor(transfer) : 0n),
     resolvedAmount: toJsonNumber(money.resolvedMinor),
     needsAttention: needsAttention(transfer),
     lateFunds: toJsonNumber(unsettledMinor(transfer)),
@@ -38,11 +42,18 @@ export function viewOfTransfer(transfer: Transfer, revision: number): TransferVi
     ...requestOf(transfer),
     ...payoutView(transfer),
     proposedAmount: transfer.proposedCorrection ? toJsonNumber(transfer.proposedCorrection.amountMinor) : null,
+    refundOf: kind === 'withdrawal' ? transfer.refundOf : null,
+    refunds: kind === 'deposit' ? transfer.refunds.map(viewOfRefund) : [],
     createdAt: transfer.createdAt,
     updatedAt: transfer.updatedAt,
     expiresAt: kind === 'deposit' ? transfer.expiresAt : null,
     revision,
   }
+}
+
+function viewOfRefund({ refundId, referenceId, amountMinor, to, state, by, at, accountNumber, receiptUrl }: Refund) {
+  const amount = toJsonNumber(amountMinor)
+  return { refundId, referenceId, amount, to, state, by: shownActor(by), at, accountNumber, receiptUrl }
 }
 
 function payoutView(transfer: Transfer) {

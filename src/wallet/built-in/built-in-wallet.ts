@@ -94,6 +94,11 @@ export function createBuiltInWallet(parts: BuiltInWalletDependencies): Wallet {
         const before = account && debitOf(account, trackingId)
         return before?.kind === 'debit' ? collectionOf(before) : undefined
       }),
+    refund: ({ accountNumber, reference, amountMinor }) =>
+      available(async () => {
+        const command = { type: 'Credit', reference, amountMinor } as const
+        return (await accounts.execute(accountNumber, command, walletContext(reference))).accepted
+      }),
   }
 }
 

@@ -49,6 +49,20 @@ const giveBack = (amountMinor: bigint) => {
   return act({ type: 'ReturnFunds', amountMinor, receiptUrl })
 }
 
+let refunds = 0
+/** Refunds a deposit, and completes, cancels or releases the withdrawal. */
+const refund =
+  (amountMinor: bigint, type: 'Complete' | 'Cancel' | 'Release'): Step =>
+  async (trackingId) => {
+    const referenceId = `refund ${refunds++}`
+    const account = { to: 'account', accountNumber: 'TR33' } as const
+    const request = { type: 'RequestRefund', referenceId, amountMinor, ...account } as const
+    const requested = await service.transfers.act(trackingId, request, context)
+    if (!requested.accepted || requested.transfer.kind !== 'deposit') throw new Error('the refund was refused')
+    const { refundId } = requested.transfer.refunds.at(-1)!
+    return service.transfers.act(refundId, type === 'Cancel' ? { type, message: null } : { type }, context)
+  }
+
 const deposits: readonly (readonly Step[])[] = [
   [],
   [complete(100_50n)],
@@ -69,6 +83,8 @@ const deposits: readonly (readonly Step[])[] = [
   [complete(195_00n), correct(95_00n)],
   [complete(95_00n), correct(195_00n), correct(100_50n)],
   [review, receive(150_00n), complete(150_00n), correct(100_00n), giveBack(20_00n)],
+  [complete(100_50n), refund(30_00n, 'Complete'), refund(20_00n, 'Cancel')],
+  [review, receive(150_00n), complete(100_50n), refund(60_00n, 'Complete'), refund(1_00n, 'Release')],
 ]
 const withdrawals: readonly (readonly Step[])[] = [
   [],
@@ -143,7 +159,8 @@ await until(async () => {
     const { heldMinor = 0 } = items.findLast((item: { readonly kind: string }) => item.kind === kind) ?? {}
     return BigInt(heldMinor)
   })
-  return listed.length === 2 * (deposits.length + withdrawals.length) && sum(listed, 'held') === held[0]! + held[1]!
+  const count = 2 * (deposits.length + withdrawals.length) + refunds
+  return listed.length === count && sum(listed, 'held') === held[0]! + held[1]!
 })
 
 /** Adds up the transfers of each day, and compares the sums with the statement. */
@@ -167,7 +184,7 @@ function compare(t: Test, transfers: readonly Line[], statement: readonly Line[]
         `${kind} on ${line.day}`,
       )
     }
-    for (const column of ['received', 'corrected', 'returned', 'kept', 'resolved'])
+    for (const column of ['received', 'corrected', 'returned', 'refunded', 'kept', 'resolved'])
       t.equal(sum(days, column), sum(all, column), `${kind} ${column}`)
     t.equal(sum(days, 'booked') + sum(days, 'corrected'), sum(all, 'booked'), `${kind} booked`)
     t.equal(sum(days, 'requested'), sum(all, 'amount'), 'no day is missing')
@@ -182,7 +199,7 @@ function compare(t: Test, transfers: readonly Line[], statement: readonly Line[]
   }
   for (const line of transfers.filter(({ kind }) => kind === 'deposit')) {
     const spent = ['booked', 'returned', 'resolved', 'held'].reduce((total, each) => total + minor(line[each]), 0n)
-    t.equal(minor(line.received), spent, 'the money of each deposit adds up')
+    t.equal(minor(line.received), spent - minor(line.refunded), 'the money of each deposit adds up')
     t.ok(minor(line.late) <= minor(line.received))
   }
 }

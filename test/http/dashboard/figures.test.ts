@@ -129,6 +129,7 @@ t.test('shows the statement and returns it as a file', async (t) => {
     openingMinor: '0',
     receivedMinor: '0',
     returnedMinor: '0',
+    refundedMinor: '0',
     keptMinor: '0',
     resolvedMinor: '0',
     heldMinor: '0',
@@ -160,9 +161,9 @@ t.test('shows the statement and returns it as a file', async (t) => {
   t.equal(headers['content-disposition'], 'attachment; filename="statement.csv"')
   t.equal(body[0], '\ufeff')
   t.same(body.slice(1).replaceAll('"', '').replaceAll(blue.id, '<id>').split('\r\n'), [
-    'day,timeZone,periodFrom,periodTo,merchant,merchantId,kind,currency,requestedCount,requested,opening,received,completedCount,booked,mismatch,correctedCount,corrected,returned,kept,resolved,held,openCount,open',
-    '2026-11-20,UTC,2026-11-20,2026-11-21,=Blue,=<id>,deposit,TRY,2,150.00,0.00,0.00,0,0.00,0.00,0,0.00,0.00,0.00,0.00,0.00,2,150.00',
-    '2026-11-21,UTC,2026-11-20,2026-11-21,=Blue,=<id>,deposit,TRY,0,0.00,0.00,99.00,1,99.00,-1.00,0,0.00,0.00,0.00,0.00,0.00,1,50.00',
+    'day,timeZone,periodFrom,periodTo,merchant,merchantId,kind,currency,requestedCount,requested,opening,received,completedCount,booked,mismatch,correctedCount,corrected,returned,refunded,kept,resolved,held,openCount,open',
+    '2026-11-20,UTC,2026-11-20,2026-11-21,=Blue,=<id>,deposit,TRY,2,150.00,0.00,0.00,0,0.00,0.00,0,0.00,0.00,0.00,0.00,0.00,0.00,2,150.00',
+    '2026-11-21,UTC,2026-11-20,2026-11-21,=Blue,=<id>,deposit,TRY,0,0.00,0.00,99.00,1,99.00,-1.00,0,0.00,0.00,0.00,0.00,0.00,0.00,1,50.00',
     '',
   ])
   const exact = await operator.get(`/statement-exact.csv?${range}`)

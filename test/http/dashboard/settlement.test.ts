@@ -194,7 +194,7 @@ t.test('completes, returns, resolves, reopens and reviews deposits', async (t) =
   await transfers.act(trackingId, { type: 'Cancel', message: null }, context)
   await transfers.receiveFunds(trackingId, 1, receipt, context)
   const cancelled = await seen(cem, trackingId)
-  t.strictSame(cancelled.actions, ['return', 'resolve', 'reopen'])
+  t.strictSame(cancelled.actions, ['return', 'refund', 'resolve', 'reopen'])
   t.match(cancelled, { receivedMinor: 95_00, unsettledMinor: 95_00, expectedMinor: 95_00, needsAttention: true })
   t.equal(cancelled.kind, 'deposit')
   const returned = await act(ada, trackingId, 'return', {

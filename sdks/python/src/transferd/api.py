@@ -29,6 +29,9 @@ __all__ = [
     "Merchant",
     "PaymentMethod",
     "PaymentMethodType",
+    "Refund",
+    "RefundState",
+    "RefundTarget",
     "ResendManyResult",
     "ResendResult",
     "Status",
@@ -47,6 +50,7 @@ AMOUNT_FIELDS = frozenset(
         "TransactionAmount",
         "amount",
         "approvedAmount",
+        "bookedAmount",
         "confirmedAmount",
         "correctedAmount",
         "lateFunds",
@@ -56,6 +60,9 @@ AMOUNT_FIELDS = frozenset(
         "proposedAmount",
         "receivedAmount",
         "receivedAmountChange",
+        "refundAmount",
+        "refundedAmount",
+        "reservedAmount",
         "resolvedAmount",
         "returnedAmount",
         "transactionAmount",
@@ -170,6 +177,26 @@ class PaymentMethodType(str, Enum):
 
     WALLET = "wallet"
     MANUAL = "manual"
+
+
+class RefundState(str, Enum):
+    """The known values. Later versions of the service can send others."""
+
+    PROPOSED = "proposed"
+    OPEN = "open"
+    RETURNED = "returned"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+    REJECTED = "rejected"
+    REFUSED = "refused"
+
+
+class RefundTarget(str, Enum):
+    """The known values. Later versions of the service can send others."""
+
+    ACCOUNT = "account"
+    WALLET = "wallet"
+    ELSEWHERE = "elsewhere"
 
 
 class Status(IntEnum):
@@ -345,6 +372,25 @@ class EventData:
     transaction_amount: Optional[Amount] = _named("transactionAmount", default=None)
     received_amount: Optional[Amount] = _named("receivedAmount", default=None)
     returned_amount: Optional[Amount] = _named("returnedAmount", default=None)
+    #: The part of the returned amount that was booked.
+    booked_amount: Optional[Amount] = _named("bookedAmount", default=None)
+    refund_amount: Optional[Amount] = _named("refundAmount", default=None)
+    #: The refund, which is the trackingId of the withdrawal that pays it.
+    refund_id: Optional[str] = _named("refundId", default=None)
+    #: The referenceId of the refund and of its withdrawal.
+    refund_reference_id: Optional[str] = _named("refundReferenceId", default=None)
+    #: The payment method of the refund.
+    refund_method: Optional[int] = _named("refundMethod", default=None)
+    #: The deposit whose money the withdrawal returns.
+    refund_of: Optional[str] = _named("refundOf", default=None)
+    #: ``account``: a withdrawal pays it. ``wallet``: the wallet credits the account that paid the
+    #: deposit. ``elsewhere``: it was returned without the service. ``RefundTarget`` has the known
+    #: values.
+    to: Optional[str] = _named("to", default=None)
+    #: Why a refund was not paid: cancelled, failed, rejected or refused.
+    outcome: Optional[str] = _named("outcome", default=None)
+    #: Whether a second user must approve the refund.
+    needs_approval: Optional[bool] = _named("needsApproval", default=None)
     resolved_amount: Optional[Amount] = _named("resolvedAmount", default=None)
     approved_amount: Optional[Amount] = _named("approvedAmount", default=None)
     #: The amount of a proposed correction.
@@ -372,7 +418,7 @@ class EventData:
     #: Withdrawals only.
     identity_number: Optional[str] = _named("identityNumber", default=None)
     expires_at: Optional[str] = _named("expiresAt", default=None)
-    #: The user who claimed, released, approved or corrected it, or recorded that it came back.
+    #: The user who did it.
     by: Optional[str] = _named("by", default=None)
     #: The user who proposed the correction that another user approved.
     proposed_by: Optional[str] = _named("proposedBy", default=None)
@@ -445,6 +491,28 @@ class Merchant:
 
 
 @dataclass(frozen=True)
+class Refund:
+    #: The trackingId of the withdrawal that pays it; of any other target, only an id.
+    refund_id: str = _named("refundId")
+    reference_id: str = _named("referenceId")
+    amount: Amount = _named("amount")
+    #: ``account``: a withdrawal pays it. ``wallet``: the wallet credits the account that paid the
+    #: deposit. ``elsewhere``: it was returned without the service. ``RefundTarget`` has the known
+    #: values.
+    to: str = _named("to")
+    #: ``proposed``: a second user must approve it. ``open``: it is being paid. ``returned``: it was
+    #: paid. Any other: it was not paid, and its money can be refunded again. ``RefundState`` has the
+    #: known values.
+    state: str = _named("state")
+    #: The user who requested it.
+    by: str = _named("by")
+    at: str = _named("at")
+    #: The account that receives it.
+    account_number: Optional[str] = _named("accountNumber")
+    receipt_url: Optional[str] = _named("receiptUrl")
+
+
+@dataclass(frozen=True)
 class ResendManyResult:
     #: The number of callbacks that will be resent.
     requeued: int = _named("requeued")
@@ -484,9 +552,13 @@ class Transfer:
     #: Deposits: the amount that was returned to the customer. Withdrawals: the paid amount that came
     #: back.
     returned_amount: Amount = _named("returnedAmount")
+    #: Deposits: the part of the returned amount that was booked.
+    refunded_amount: Amount = _named("refundedAmount")
+    #: Deposits: the amount of the refunds that are proposed or open.
+    reserved_amount: Amount = _named("reservedAmount")
     #: The amount that the operator resolved.
     resolved_amount: Amount = _named("resolvedAmount")
-    #: Received or returned money, or a proposed correction, needs a decision.
+    #: Received or returned money, a proposed correction or a proposed refund needs a decision.
     needs_attention: bool = _named("needsAttention")
     #: Deposits: the received amount that is not booked, returned or resolved. Withdrawals: the returned
     #: amount that is not resolved.
@@ -514,6 +586,10 @@ class Transfer:
     approved_amount: Optional[Amount] = _named("approvedAmount")
     #: The corrected amount that waits for the approval of a second user.
     proposed_amount: Optional[Amount] = _named("proposedAmount")
+    #: Withdrawals: the trackingId of the deposit whose money it returns.
+    refund_of: Optional[str] = _named("refundOf")
+    #: Deposits: the refunds, oldest first.
+    refunds: List[Refund] = _named("refunds")
     created_at: str = _named("createdAt")
     updated_at: str = _named("updatedAt")
     #: Deposits only. It is later while a deposit holds a part of its amount.
@@ -1173,6 +1249,47 @@ class Operations:
         )
         return self._send(request)
 
+    def refund_deposit(
+        self,
+        tracking_id: str,
+        *,
+        revision: int,
+        amount: str,
+        reference_id: str,
+        account_number: Optional[str] = None,
+        identity_number: Optional[str] = None,
+        payment_method: Optional[int] = None,
+    ) -> Transfer:
+        """Return money of a deposit. A withdrawal returns the money to the account that you specify, and is
+        paid like any other. Without an account, the wallet credits the account that paid the deposit. The
+        money is reserved until then. Send the ``revision`` that you saw: if the transfer has changed
+        since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope
+        ``settlement``.
+
+        revision: The last revision that you saw: if the transfer has changed since, nothing is done.
+        amount: The amount to return.
+        reference_id: Your unique ID of the refund, which is the referenceId of its withdrawal.
+        account_number: The account that receives the money. Without it, the wallet account that paid the
+            deposit.
+        identity_number: Identity number of the customer.
+        payment_method: The payment method of the withdrawal; defaults to that of the deposit, or to the
+            first one for withdrawals.
+        """
+        request = ApiRequest(
+            "POST",
+            f"/v1/transfers/{quote(tracking_id, safe='')}/refunds",
+            Transfer,
+            body={
+                "revision": revision,
+                "amount": amount,
+                "referenceId": reference_id,
+                "accountNumber": account_number,
+                "identityNumber": identity_number,
+                "paymentMethod": payment_method,
+            },
+        )
+        return self._send(request)
+
     def correct_transfer(
         self,
         tracking_id: str,
@@ -1807,6 +1924,47 @@ class AsyncOperations:
                 "reasonCode": reason_code,
                 "reference": reference,
                 "receiptUrl": receipt_url,
+            },
+        )
+        return await self._send(request)
+
+    async def refund_deposit(
+        self,
+        tracking_id: str,
+        *,
+        revision: int,
+        amount: str,
+        reference_id: str,
+        account_number: Optional[str] = None,
+        identity_number: Optional[str] = None,
+        payment_method: Optional[int] = None,
+    ) -> Transfer:
+        """Return money of a deposit. A withdrawal returns the money to the account that you specify, and is
+        paid like any other. Without an account, the wallet credits the account that paid the deposit. The
+        money is reserved until then. Send the ``revision`` that you saw: if the transfer has changed
+        since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope
+        ``settlement``.
+
+        revision: The last revision that you saw: if the transfer has changed since, nothing is done.
+        amount: The amount to return.
+        reference_id: Your unique ID of the refund, which is the referenceId of its withdrawal.
+        account_number: The account that receives the money. Without it, the wallet account that paid the
+            deposit.
+        identity_number: Identity number of the customer.
+        payment_method: The payment method of the withdrawal; defaults to that of the deposit, or to the
+            first one for withdrawals.
+        """
+        request = ApiRequest(
+            "POST",
+            f"/v1/transfers/{quote(tracking_id, safe='')}/refunds",
+            Transfer,
+            body={
+                "revision": revision,
+                "amount": amount,
+                "referenceId": reference_id,
+                "accountNumber": account_number,
+                "identityNumber": identity_number,
+                "paymentMethod": payment_method,
             },
         )
         return await self._send(request)

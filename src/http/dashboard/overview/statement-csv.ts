@@ -43,6 +43,7 @@ function columnsOf({ merchant, timeZone, firstDay, lastDay, currency }: Statemen
     count('correctedCount', ({ correctedCount }) => correctedCount),
     amount('corrected', ({ correctedMinor }) => correctedMinor),
     amount('returned', ({ returnedMinor }) => returnedMinor),
+    amount('refunded', ({ refundedMinor }) => refundedMinor),
     amount('kept', ({ keptMinor }) => keptMinor),
     amount('resolved', ({ resolvedMinor }) => resolvedMinor),
     amount('held', ({ heldMinor }) => heldMinor),

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { TSchema } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
+import { derivedEventId } from '../../../commands/ids.js'
 import type { FoundTransfer, TransferResult } from '../../../commands/transfer/transfer-requests.js'
 import { needsApproval } from '../../../domain/transfer/payout.js'
 import type { Transfer } from '../../../domain/transfer/transfer.js'
@@ -24,12 +25,17 @@ import {
   permissionOf,
   ReasonAction,
   ReceiveAction,
+  RefundAction,
+  RefundDecision,
   ReturnAction,
   type TransferAction,
   TransferDetail,
 } from '../api.js'
 import { actorNames, userContext } from '../session-guard.js'
 import { actorOf, detailOf, seenTransfer } from '../transfers/dashboard-transfer-view.js'
+
+/** The actions that need a recent sign-in above the merchant's threshold. */
+const largePayments: readonly TransferAction[] = ['complete', 'correct', 'return', 'refund']
 
 type ActionRequest = FastifyRequest<{ Params: { trackingId: string } }>
 
@@ -38,10 +44,10 @@ export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { transfers, currency } = app.services
   const url = <Action extends TransferAction>(action: Action) => `/transfers/:trackingId/${action}` as const
   const options = <Body extends TSchema>(action: TransferAction, body: Body) =>
-    app.viewers.allow(
-      permissionOf[action],
-      action === 'complete' || action === 'correct' ? { recent: 'large payments' } : {},
-    )({ params, body }, TransferDetail)
+    app.viewers.allow(permissionOf[action], largePayments.includes(action) ? { recent: 'large payments' } : {})(
+      { params, body },
+      TransferDetail,
+    )
   const act = async (
     request: ActionRequest,
     action: (trackingId: string, found: Transfer) => Promise<TransferResult>,
@@ -143,9 +149,22 @@ export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
     checkTexts({ receiptUrl })
     await checkReceipt(app.services, receiptUrl)
     const returned = { amountMinor: amountOf('amountMinor', request.body.amountMinor)!, receiptUrl }
-    return act(request, (trackingId) =>
-      transfers.act(trackingId, { type: 'ReturnFunds', ...returned }, userContext(request), { revision }),
-    )
+    return act(request, (trackingId, transfer) => {
+      requireRecentSignIn(request, transfer, returned.amountMinor)
+      return transfers.act(trackingId, { type: 'ReturnFunds', ...returned }, userContext(request), { revision })
+    })
+  })
+  app.post(url('refund'), options('refund', RefundAction), (request) => {
+    const { revision, accountNumber } = request.body
+    const amountMinor = amountOf('amountMinor', request.body.amountMinor)!
+    const to = accountNumber === undefined ? 'wallet' : 'account'
+    return act(request, (trackingId, transfer) => {
+      requireRecentSignIn(request, transfer, amountMinor)
+      // The same for a repeat of the request.
+      const referenceId = derivedEventId(trackingId, `refund ${revision}`)
+      const refund = { type: 'RequestRefund', referenceId, amountMinor, to, accountNumber } as const
+      return transfers.act(trackingId, refund, userContext(request), { revision })
+    })
   })
   app.post(url('payout-returned'), options('payout-returned', PayoutReturnedAction), async (request) => {
     const { revision, reference, receiptUrl } = request.body
@@ -159,6 +178,17 @@ export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
       transfers.act(trackingId, { type: 'ReturnPayout', ...back }, userContext(request), { revision }),
     )
   })
+  for (const [action, type] of [
+    ['approve-refund', 'ApproveRefund'],
+    ['reject-refund', 'RejectRefund'],
+  ] as const) {
+    app.post(url(action), options(action, RefundDecision), (request) => {
+      const { revision, refundId } = request.body
+      return act(request, (trackingId) =>
+        transfers.act(trackingId, { type, refundId }, userContext(request), { revision }),
+      )
+    })
+  }
   for (const [action, type] of [
     ['resolve', 'ResolveAttention'],
     ['reopen', 'Reopen'],

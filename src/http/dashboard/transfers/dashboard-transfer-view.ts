@@ -9,9 +9,12 @@ import {
   keptMinor,
   needsAttention,
   noFunds,
+  type Refund,
+  refundableMinor,
   requestOf,
   returnedMinor,
   type Transfer,
+  undecidedMinor,
   unsettledMinor,
   waitsForRest,
 } from '../../../domain/transfer/transfer.js'
@@ -102,9 +105,16 @@ export async function detailOf(request: FastifyRequest, found: FoundTransfer): P
     message,
     receivedMinor: Number(funds.receivedMinor),
     returnedMinor: Number(returnedMinor(money)),
+    refundedMinor: transfer.kind === 'deposit' ? Number(transfer.funds.refundedMinor) : 0,
     keptMinor: Number(transfer.kind === 'withdrawal' ? keptMinor(transfer) : 0n),
     resolvedMinor: Number(money.resolvedMinor),
     unsettledMinor: Number(unsettledMinor(transfer)),
+    undecidedMinor: Number(undecidedMinor(transfer)),
+    refundableMinor: transfer.kind === 'deposit' ? Number(refundableMinor(transfer)) : 0,
+    walletRefund:
+      transfer.kind === 'deposit' && !actor.isManual && request.server.services.transfers.rules.walletRefunds,
+    refunds: transfer.kind === 'deposit' ? transfer.refunds.map((refund) => refundOf(request, refund)) : [],
+    refundOf: transfer.kind === 'withdrawal' ? transfer.refundOf : null,
     expectedMinor: Number(expectedMinor(transfer) ?? 0n),
     waitsForRest: waitsForRest(transfer),
     payments: funds.payments.map(({ amountMinor, reference, receiptUrl, at }) => {
@@ -155,6 +165,14 @@ export function actorOf(request: FastifyRequest, { merchantId, paymentMethod }: 
   const approvalAboveMinor = directory.byId(merchantId)?.settings.approvalAboveMinor ?? null
   const rules = { approvalAboveMinor, isManual: isManual(paymentMethods, paymentMethod), correctionDays }
   return { by: userActor(request), ...rules, at: clock() }
+}
+
+function refundOf(request: FastifyRequest, refund: Refund) {
+  const { refundId, referenceId, amountMinor, to, state, by, at, accountNumber, receiptUrl } = refund
+  const isApprover = isAllowed(request.viewer.role, permissionOf['approve-refund'])
+  const canApprove = state === 'proposed' && isApprover && by !== userActor(request)
+  const money = { amountMinor: Number(amountMinor), to, accountNumber, receiptUrl }
+  return { refundId, referenceId, ...money, state, ...personOf(request, by), at, canApprove }
 }
 
 /** The id is empty for actors that are not users. */

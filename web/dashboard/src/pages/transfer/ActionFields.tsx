@@ -6,6 +6,7 @@ import { AmountField } from '../../components/AmountField'
 import { Button } from '../../components/Button'
 import { Select } from '../../components/Select'
 import { TextField } from '../../components/TextField'
+import { useAmounts } from '../../components/use-amounts'
 import { ReceiptFields } from './ReceiptFields'
 import type { DialogAction } from './transfer-actions'
 import { missingMinor } from './transfer-amounts'
@@ -98,7 +99,7 @@ export function ActionFields({ action, seen, mustConfirm, onAmount }: ActionFiel
           <AmountField
             name="amountMinor"
             label={text('transfer.returnedAmount')}
-            defaultMinor={seen.unsettledMinor}
+            defaultMinor={seen.undecidedMinor}
             required
             autoFocus
           />
@@ -106,6 +107,31 @@ export function ActionFields({ action, seen, mustConfirm, onAmount }: ActionFiel
         </>
       )}
       {action === 'payout-returned' && <PayoutReturnFields seen={seen} />}
+      {action === 'refund' && <RefundFields seen={seen} />}
+    </>
+  )
+}
+
+function RefundFields({ seen }: Pick<ActionFieldsProps, 'seen'>) {
+  const text = useText()
+  const { format } = useAmounts()
+  return (
+    <>
+      <AmountField
+        name="amountMinor"
+        label={text('transfer.refundAmount')}
+        description={text('transfer.refundAmountHelp', { most: format(seen.refundableMinor) })}
+        defaultMinor={seen.undecidedMinor || seen.refundableMinor}
+        required
+        autoFocus
+      />
+      <TextField
+        name="accountNumber"
+        label={text('fields.accountNumber')}
+        description={text(seen.walletRefund ? 'transfer.refundAccountOrWallet' : 'transfer.refundAccount')}
+        required={!seen.walletRefund}
+        spellCheck={false}
+      />
     </>
   )
 }

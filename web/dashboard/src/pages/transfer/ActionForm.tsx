@@ -11,7 +11,7 @@ import { useReady } from '../../components/use-ready'
 import { ActionFields } from './ActionFields'
 import { ActionSummary } from './ActionSummary'
 import { TransferChanged } from './TransferChanged'
-import { act, type DialogAction, isQuestion, variantOf } from './transfer-actions'
+import { act, type DialogAction, isQuestion, proposedRefund, variantOf } from './transfer-actions'
 import './ActionForm.css'
 
 export interface ActionFormProps {
@@ -54,7 +54,7 @@ export function ActionForm({ action, detail, onDone, onFailed, onClose }: Action
   if (hasChanged && !isPossible) return changes
   const variant = variantOf(action, seen.kind)
   const { proposedCorrection, merchantId, status } = seen
-  const asked = action === 'approve-correction' ? proposedCorrection?.amountMinor : undefined
+  const asked = askedMinor(action, seen)
   const amount = format(action === 'complete' ? (amountMinor ?? seen.expectedMinor) : (asked ?? seen.amountMinor))
   const rule = submission.error instanceof ApiError ? submission.error.rule : undefined
   return (
@@ -88,6 +88,12 @@ export function ActionForm({ action, detail, onDone, onFailed, onClose }: Action
   )
 }
 
+/** Returns the amount of the proposal that an action decides about. */
+function askedMinor(action: DialogAction, seen: TransferDetail): number | undefined {
+  if (action === 'approve-correction') return seen.proposedCorrection?.amountMinor
+  return action === 'approve-refund' || action === 'reject-refund' ? proposedRefund(seen)?.amountMinor : undefined
+}
+
 /** Returns the question that the form asks. It names the amount, so that no one confirms a different transfer. */
 export function useActionTitle(): (action: DialogAction, transfer: TransferDetail) => string {
   const text = useText()
@@ -100,7 +106,10 @@ export function useActionTitle(): (action: DialogAction, transfer: TransferDetai
       if (kind === 'withdrawal') return text('transfer.ask.paid', { amount })
       return text(receivedMinor > 0 ? 'transfer.ask.book' : 'transfer.ask.arrived', { amount })
     }
+    const refund = proposedRefund(transfer)
     return text(`transfer.ask.${action}`, {
+      refund: format(refund?.amountMinor ?? 0),
+      requester: actorName(refund?.name ?? ''),
       amount: format(amountMinor),
       name,
       reference: referenceId,

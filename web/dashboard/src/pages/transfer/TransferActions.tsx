@@ -34,21 +34,23 @@ const icons: { readonly [action in TransferAction]: LucideIcon } = {
   cancel: X,
   return: Undo2,
   'payout-returned': Undo2,
+  refund: Undo2,
+  'approve-refund': UserCheck,
+  'reject-refund': X,
   resolve: Scale,
   reopen: RotateCcw,
 }
 
 /** The order of the buttons. */
 const order = [
-  ...(['complete', 'receive', 'approve-correction', 'approve', 'claim', 'release', 'return'] as const),
-  ...(['resolve', 'reopen', 'manual-control', 'payout-returned', 'correct', 'cancel'] as const),
+  ...(['complete', 'receive', 'approve-correction', 'approve-refund', 'reject-refund', 'approve', 'claim'] as const),
+  ...(['release', 'return', 'resolve', 'reopen', 'manual-control', 'payout-returned'] as const),
+  ...(['refund', 'correct', 'cancel'] as const),
 ]
 /** The first possible one is the next step. */
-const usualSteps = ['complete', 'approve-correction', 'approve', 'claim'] as const
+const usualSteps = ['complete', 'approve-correction', 'approve-refund', 'approve', 'claim'] as const
 const looks: { readonly [action in TransferAction]?: 'quiet' | 'bad' } = {
-  'payout-returned': 'quiet',
-  correct: 'quiet',
-  cancel: 'bad',
+  ...({ 'payout-returned': 'quiet', correct: 'quiet', refund: 'quiet', cancel: 'bad' } as const),
 }
 
 /** Offers the actions that the server currently allows this user. */

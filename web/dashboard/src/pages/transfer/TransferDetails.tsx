@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useIntl } from 'react-intl'
 import { hasValue } from '../../../../../src/domain/event-summary'
@@ -33,6 +34,14 @@ export function TransferDetails({ detail }: { detail: TransferDetail }) {
           copyable(text('fields.referenceId'), detail.referenceId),
           copyable(text('fields.trackingId'), detail.trackingId, shortId(detail.trackingId)),
           { label: text('fields.merchantId'), value: <bdi>{merchantName(detail.merchantId)}</bdi> },
+          {
+            label: text('fields.refundOf'),
+            value: detail.refundOf !== null && (
+              <Link to="/transfers/$trackingId" params={{ trackingId: detail.refundOf }}>
+                {text('transfer.refundedDeposit')}
+              </Link>
+            ),
+          },
           { label: text('fields.paymentMethod'), value: methodName(detail.paymentMethod) },
           { label: text('fields.channel'), value: channel && (known(`transfer.channel.${channel}`) ?? channel) },
           { label: text('fields.name'), value: <bdi>{detail.name}</bdi> },

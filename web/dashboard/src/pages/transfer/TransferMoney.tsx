@@ -31,6 +31,7 @@ export function TransferMoney({ detail }: { detail: TransferDetail }) {
   const intl = useIntl()
   const isDeposit = detail.kind === 'deposit'
   const { waitsForRest: isWaiting } = detail
+  const isProposed = detail.proposedCorrection !== null || detail.refunds.some(({ state }) => state === 'proposed')
   const difference = isWaiting ? 0 : differenceMinor(detail)
   const parts = detail.payments.map(({ amountMinor: minor, reference, receiptUrl, at }): Line => {
     const more = (
@@ -71,12 +72,13 @@ export function TransferMoney({ detail }: { detail: TransferDetail }) {
     returns.length > 0 && { label: text('transfer.cameBack'), minor: detail.returnedMinor },
     ...returns,
     returns.length > 0 && { label: text('transfer.kept'), minor: detail.keptMinor },
+    detail.refundedMinor > 0 && { label: text('transfer.refunded'), minor: detail.refundedMinor, mark: 'part' },
     detail.resolvedMinor > 0 && { label: text('transfer.resolved'), minor: detail.resolvedMinor },
     detail.unsettledMinor > 0 &&
       !isWaiting && {
         label: text('transfer.unsettled'),
         minor: detail.unsettledMinor,
-        mark: 'differs',
+        ...(detail.undecidedMinor > 0 && { mark: 'differs' }),
       },
   ]
   return (
@@ -99,7 +101,7 @@ export function TransferMoney({ detail }: { detail: TransferDetail }) {
         <p className="muted small">{text('transfer.openUntil', { until: exactTime(intl, detail.expiresAt) })}</p>
       )}
       {detail.proposedCorrection && <Proposal proposed={detail.proposedCorrection} actions={detail.actions} />}
-      {detail.needsAttention && (!detail.proposedCorrection || detail.unsettledMinor > 0) && (
+      {detail.needsAttention && (!isProposed || detail.undecidedMinor > 0) && (
         <p className="notice">
           {text(`transfer.attentionHelp.${detail.kind}`)}{' '}
           {text(detail.actions.some(isDecision) ? 'transfer.attentionDecide' : 'transfer.attentionWait')}

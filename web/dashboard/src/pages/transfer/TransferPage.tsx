@@ -13,6 +13,7 @@ import { TransferDetails } from './TransferDetails'
 import { TransferHeadline } from './TransferHeadline'
 import { TransferMoney } from './TransferMoney'
 import { TransferPeople } from './TransferPeople'
+import { TransferRefunds } from './TransferRefunds'
 import { TransferSteps } from './TransferSteps'
 import { TransferStory } from './TransferStory'
 import { useFollowedTransfer, useTransfer, useTransferHistory } from './use-transfer'
@@ -74,6 +75,7 @@ function Transfer({ detail }: { detail: TransferDetail }) {
               </div>
               <div className="TransferPage-side">
                 <TransferMoney detail={detail} />
+                <TransferRefunds refunds={detail.refunds} />
                 <TransferCallbacks trackingId={detail.trackingId} />
                 <TransferPeople detail={detail} items={items} />
               </div>

@@ -8,6 +8,8 @@ import type {
   PlainAction,
   ReasonAction,
   ReceiveAction,
+  RefundAction,
+  RefundDecision,
   ReturnAction,
   StoredReceipt,
   TransferAction,
@@ -26,7 +28,15 @@ export function isDirect(action: TransferAction): action is DirectAction {
 
 /** Returns whether the action asks a question and needs no text, so that Enter can answer it. */
 export function isQuestion(action: DialogAction): boolean {
-  return action === 'complete' || action === 'approve' || action === 'approve-correction'
+  return questions.includes(action)
+}
+const questions: readonly DialogAction[] = [
+  ...(['complete', 'approve', 'approve-correction', 'approve-refund', 'reject-refund'] as const),
+]
+
+/** Returns the refund that the viewer can approve, or the first one that waits for an approval. */
+export function proposedRefund({ refunds }: TransferDetail) {
+  return refunds.find(({ canApprove }) => canApprove) ?? refunds.find(({ state }) => state === 'proposed')
 }
 
 type ByKind = 'complete' | 'cancel'
@@ -47,6 +57,8 @@ type Body =
   | ReasonAction
   | ReturnAction
   | PayoutReturnedAction
+  | RefundAction
+  | RefundDecision
 
 /** Carries out an action on the transfer that the user saw. The server rejects it if the transfer has changed since. */
 export async function act(
@@ -82,6 +94,14 @@ async function bodyOf(action: TransferAction, seen: TransferDetail, data: FormDa
     }
     case 'payout-returned':
       return payoutReturnOf(data, revision)
+    case 'refund': {
+      const accountNumber = fieldText(data, 'accountNumber')
+      const amountMinor = fieldMinor(data, 'amountMinor') ?? 0
+      return { revision, amountMinor, ...(accountNumber !== '' && { accountNumber }) }
+    }
+    case 'approve-refund':
+    case 'reject-refund':
+      return { revision, refundId: proposedRefund(seen)?.refundId ?? '' }
     case 'resolve':
     case 'reopen':
       return { revision, reason: fieldText(data, 'reason') }

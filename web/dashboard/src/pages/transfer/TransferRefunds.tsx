@@ -1,0 +1,57 @@
+import type { TransferDetail } from '../../../../../src/http/dashboard/api'
+import { useActorName } from '../../app/actor-names'
+import { useText } from '../../app/texts'
+import { AccountNumber } from '../../components/AccountNumber'
+import { Amount } from '../../components/Amount'
+import { Card } from '../../components/Card'
+import { ReceiptLink } from '../../components/ReceiptLink'
+import { Time } from '../../components/Time'
+import { TransferLink } from '../../components/TransferLink'
+
+type Refund = TransferDetail['refunds'][number]
+
+/** Shows the refunds of a deposit, oldest first, each with the withdrawal that pays it. */
+export function TransferRefunds({ refunds }: Pick<TransferDetail, 'refunds'>) {
+  const text = useText()
+  if (refunds.length === 0) return null
+  return (
+    <Card title={text('fields.refunds')}>
+      <dl className="TransferMoney">
+        {refunds.map((refund) => (
+          <div key={refund.refundId}>
+            <dt>
+              {text(`transfer.refund.${refund.state}`)}
+              <RefundMore refund={refund} />
+            </dt>
+            <dd>
+              <Amount minor={refund.amountMinor} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Card>
+  )
+}
+
+function RefundMore({ refund }: { readonly refund: Refund }) {
+  const text = useText()
+  const actorName = useActorName()
+  const { refundId, referenceId, to, name, at, accountNumber, receiptUrl } = refund
+  return (
+    <>
+      <span className="TransferMoney-more">
+        {to === 'wallet' && text('transfer.refundToWallet')}
+        {to === 'elsewhere' && receiptUrl !== null && <ReceiptLink url={receiptUrl} />}
+        {accountNumber !== null && <AccountNumber account={accountNumber} />}
+      </span>
+      <span className="TransferMoney-more">
+        <bdi>{actorName(name)}</bdi>, <Time at={at} exact />
+      </span>
+      {to === 'account' && (
+        <span className="TransferMoney-more">
+          <TransferLink trackingId={refundId} referenceId={referenceId} />
+        </span>
+      )}
+    </>
+  )
+}
