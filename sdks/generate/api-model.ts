@@ -98,7 +98,7 @@ export interface Api {
 const repeatable = new Set([
   ...['createHostedDeposit', 'createNativeDeposit', 'createWithdrawal', 'walletValidateUserDevice'],
   ...['claimWithdrawal', 'releaseWithdrawal', 'completeWithdrawal', 'cancelWithdrawal', 'enableCallbackEndpoint'],
-  ...['receiveDeposit', 'correctTransfer', 'refundDeposit', 'recordWithdrawalReturn'],
+  ...['receiveDeposit', 'correctTransfer', 'refundDeposit', 'repayWithdrawal', 'recordWithdrawalReturn'],
 ])
 /** A stream of events, which has no single response. */
 const omitted = new Set(['streamCallbacks'])

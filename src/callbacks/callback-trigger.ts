@@ -19,6 +19,8 @@ const triggers: { readonly [Type in TransferEvent['type']]: Trigger } = {
   RefundRequested: 'never',
   RefundApproved: 'never',
   RefundEnded: 'never',
+  RepaymentRequested: 'never',
+  RepaymentEnded: 'never',
   AttentionResolved: 'never',
   CorrectionProposed: 'never',
   WithdrawalClaimed: 'never',

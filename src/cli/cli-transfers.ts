@@ -121,7 +121,17 @@ const transferListing: Listing<ShownTransfer> = {
     approvedAmount: { ...amountColumn('approvedAmount'), only: 'csv' },
     proposedAmount: { ...amountColumn('proposedAmount'), only: 'csv' },
     ...columnsOnlyIn('csv', 'receiptUrl', 'name', 'username', 'paymentMethod', 'claimedUntil', 'bankFile'),
-    ...columnsOnlyIn('csv', 'accountNumber', 'identityNumber', 'refundOf', 'refunds', 'metadata', 'revision'),
+    ...columnsOnlyIn(
+      'csv',
+      'accountNumber',
+      'identityNumber',
+      'refundOf',
+      'refunds',
+      'repaymentOf',
+      'repayments',
+      'metadata',
+      'revision',
+    ),
   },
   none: 'No transfers found.',
   hint: (items) =>
@@ -276,7 +286,7 @@ function addSettlingCommands(transfers: Command): void {
   )
   settles(
     transfers,
-    'payout-returned',
+    'returned',
     'record that the bank sent money of a completed withdrawal back',
     [
       '19c4a7d0 --amount 95.00 --reason-code AC04 --reference RT2611270091',
@@ -292,6 +302,29 @@ function addSettlingCommands(transfers: Command): void {
       return { type: 'ReturnPayout', returnedAmountMinor, reasonCode, reference, receiptUrl }
     },
   )
+  const identityNumber = option('<number>', 'the identity number of the customer', text(64))
+  const payoutMethod = (description: string) =>
+    option('<code>', description, integer({ min: 0, max: Number.MAX_SAFE_INTEGER }))
+  const payoutReference = option('<id>', 'the referenceId of the new withdrawal (default: a new UUID)', reference)
+  settles(
+    transfers,
+    'pay-again',
+    'pay again what came back of a withdrawal, by another withdrawal',
+    [
+      '19c4a7d0 --amount 95.00 --account TR330006100519786457841326',
+      '19c4a7d0 --amount 5 --account TR330006100519786457841326 --reference-id RP-4711 --json',
+    ],
+    {
+      amount: required(option('<amount>', 'the amount to pay again, such as 95.00', amount)),
+      account: required(option('<number>', 'the account that receives it', text(64))),
+      identityNumber,
+      paymentMethod: payoutMethod("of the new withdrawal (default: the earlier one's)"),
+      referenceId: payoutReference,
+    },
+    ({ amount: amountMinor, account: accountNumber, referenceId = randomUUID(), ...payee }) => {
+      return { type: 'RequestRepayment', referenceId, amountMinor, accountNumber, ...payee }
+    },
+  )
   settles(
     transfers,
     'refund',
@@ -303,13 +336,9 @@ function addSettlingCommands(transfers: Command): void {
     {
       amount: required(option('<amount>', 'the amount to return, such as 95.00', amount)),
       account: option('<number>', 'the account that receives it (default: the wallet account)', text(64)),
-      identityNumber: option('<number>', 'the identity number of the customer', text(64)),
-      paymentMethod: option(
-        '<code>',
-        "of the withdrawal (default: the deposit's, or the first one for withdrawals)",
-        integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
-      ),
-      referenceId: option('<id>', 'your own id of the refund (default: a new UUID)', reference),
+      identityNumber,
+      paymentMethod: payoutMethod("of the withdrawal (default: the deposit's, or the first one for withdrawals)"),
+      referenceId: payoutReference,
     },
     ({ amount: amountMinor, account: accountNumber, referenceId = randomUUID(), ...payee }) => {
       const to = accountNumber === undefined ? 'wallet' : 'account'

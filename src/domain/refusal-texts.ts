@@ -18,6 +18,8 @@ export const changeTexts: { readonly [type: string]: string } & { readonly [type
   RefundRequested: 'requested a refund',
   RefundApproved: 'approved a refund',
   RefundEnded: 'ended a refund',
+  RepaymentRequested: 'requested to pay it again',
+  RepaymentEnded: 'ended a repayment',
   AttentionResolved: 'resolved it',
   TransferReopened: 'reopened it',
   CorrectionProposed: 'proposed a correction',

@@ -3,8 +3,8 @@ import { startAuditTree } from '../operations/audit/audit-tree.js'
 import { createCommands } from '../operations/commands.js'
 import { startFinishingErasures } from '../privacy/customer-erasure.js'
 import { startExpiry } from '../processes/deposit-expiry.js'
+import { startLinkedPayouts } from '../processes/linked-payouts.js'
 import { startPaymentRecovery } from '../processes/payment-recovery.js'
-import { startRefunds } from '../processes/refunds.js'
 import { startListingStreams } from '../processes/stream-lister.js'
 import { startProjections } from '../projections/start-projections.js'
 import type { Part } from '../subscriptions/under-lease.js'
@@ -27,7 +27,7 @@ function startRole(parts: BackgroundThreadParts): Part {
     startFinishingErasures({ ...parts, raw: rawStore, transfers }),
     // Runs in this thread because it needs the read model of transfers.
     startExpiry({ ...parts, transfers }),
-    startRefunds({ ...parts, transfers, wallet: silent }),
+    startLinkedPayouts({ ...parts, transfers, wallet: silent }),
     startListingStreams(parts),
     startPaymentRecovery({
       ...parts,

@@ -11,6 +11,7 @@ import type {
   PayoutReturn,
   ProposedCorrection,
   Refund,
+  Repayment,
   Transfer,
   Withdrawal,
 } from '../domain/transfer/transfer.js'
@@ -63,10 +64,10 @@ export interface TransferDocument
   readonly cancelReason?: CancelReason
   readonly reopened?: true
   readonly refunds?: readonly RefundOf<number>[]
-  /** The time of the last change of a deposit with an open refund. */
-  readonly openRefundsSince?: string
   // Withdrawals only.
   readonly refundOf?: string
+  readonly repaymentOf?: string
+  readonly repayments?: readonly RepaymentOf<number>[]
   readonly payout?: PayoutOf<number>
   /** The ids of the bank files that contain it, with spaces between them: an index serves a field without structure only. */
   readonly bankFiles?: string
@@ -76,6 +77,8 @@ export interface TransferDocument
   readonly lateMinor?: number
   /** Equals `expiresAt` while the deposit is Pending. */
   readonly openUntil?: string
+  /** The time of its last change while a refund or a repayment is open. */
+  readonly openPayoutsSince?: string
   /** Its kind while it needs a decision. */
   readonly attention?: TransferKind
   /** Its kind and merchant ({@link attentionKey}) while it needs a decision. */
@@ -98,6 +101,9 @@ export interface FundsOf<Amount> extends Readonly<Record<Exclude<keyof Funds, 'p
   readonly payments: readonly (Omit<Payment, 'amountMinor'> & { readonly amountMinor: Amount })[]
   readonly returns: readonly { readonly amountMinor: Amount; readonly receiptUrl: string | null }[]
 }
+
+/** The domain's `Repayment`; a document has numbers. */
+export type RepaymentOf<Amount> = Omit<Repayment, 'amountMinor'> & { readonly amountMinor: Amount }
 
 /** The domain's `Refund`; a document has numbers. */
 export type RefundOf<Amount> = Omit<Refund, 'amountMinor'> & { readonly amountMinor: Amount }
@@ -335,8 +341,9 @@ const declarations: { readonly [collection: string]: Declaration } = {
       channel: ['hosted', 'native'],
       expiresAt: 'time',
       openUntil: 'time',
-      openRefundsSince: 'time',
+      openPayoutsSince: 'time',
       refundOf: 'uuid',
+      repaymentOf: 'uuid',
       attention: ['deposit', 'withdrawal'],
       attentionOf: 'keyword',
       createdAt: 'time',
@@ -398,7 +405,7 @@ export const indexes = {
     { key: { merchantId: 1, kind: 1, status: 1, createdAt: -1, position: -1 } },
     { key: { kind: 1, status: 1, createdAt: -1, position: -1 } },
     { key: { openUntil: 1 }, having: 'openUntil' },
-    { key: { openRefundsSince: 1 }, having: 'openRefundsSince' },
+    { key: { openPayoutsSince: 1 }, having: 'openPayoutsSince' },
     { key: { attention: 1, createdAt: -1, position: -1 }, having: 'attention' },
     { key: { attentionOf: 1, createdAt: -1, position: -1 }, having: 'attentionOf' },
     { key: { merchantId: 1, kind: 1, status: 1, amountMinor: -1, position: -1 } },

@@ -10,6 +10,7 @@ import {
   type PayoutReturnOf,
   type ProposalOf,
   type RefundOf,
+  type RepaymentOf,
   type Stored,
   type TransferDocument,
 } from './documents.js'
@@ -49,9 +50,12 @@ export function documentOf(transfer: Transfer, position: number, revision: numbe
 
 function fieldsOfKind(transfer: Transfer): Partial<TransferDocument> {
   if (transfer.kind === 'withdrawal') {
-    const { payout, returns, resolvedMinor, refundOf } = transfer
+    const { payout, returns, resolvedMinor, refundOf, repaymentOf, repayments } = transfer
     return {
       ...(refundOf !== null && { refundOf }),
+      ...(repaymentOf !== null && { repaymentOf }),
+      ...(repayments.length > 0 && { repayments: repayments.map((each) => repaymentWith(each, Number)) }),
+      ...(repayments.some(({ state }) => state === 'open') && { openPayoutsSince: transfer.updatedAt }),
       ...storedFields(payeeFields, transfer),
       ...(payout.steps.length > 0 && { payout: payoutWith(payout, Number) }),
       ...(payout.files.length > 0 && { bankFiles: payout.files.map(({ messageId }) => messageId).join(' ') }),
@@ -67,7 +71,7 @@ function fieldsOfKind(transfer: Transfer): Partial<TransferDocument> {
     ...(firstExpiresAt !== expiresAt && { firstExpiresAt }),
     ...(funds.receivedMinor > 0n && { funds: fundsWith(funds, Number) }),
     ...(refunds.length > 0 && { refunds: refunds.map((each) => refundWith(each, Number)) }),
-    ...(refunds.some(({ state }) => state === 'open') && { openRefundsSince: transfer.updatedAt }),
+    ...(refunds.some(({ state }) => state === 'open') && { openPayoutsSince: transfer.updatedAt }),
     ...(autoCancelledAmountMinor !== null && { autoCancelledAmountMinor: Number(autoCancelledAmountMinor) }),
     ...(cancelReason !== null && { cancelReason }),
     ...(reopened && { reopened }),
@@ -105,7 +109,9 @@ export function transferOf(document: TransferDocument): Transfer {
     const payout = document.payout ? payoutWith(document.payout, BigInt) : noPayout
     const { returns = [], resolvedMinor = 0, refundOf = null } = document
     const back = { returns: returns.map((each) => returnWith(each, BigInt)), resolvedMinor: BigInt(resolvedMinor) }
-    return { kind: 'withdrawal', refundOf, payout, ...back, ...existing, ...fieldsOf(payeeFields, document) }
+    const repayments = (document.repayments ?? []).map((each) => repaymentWith(each, BigInt))
+    const links = { refundOf, repaymentOf: document.repaymentOf ?? null, repayments }
+    return { kind: 'withdrawal', ...links, payout, ...back, ...existing, ...fieldsOf(payeeFields, document) }
   }
   return {
     kind: 'deposit',
@@ -157,6 +163,10 @@ function fundsWith<From, To>(funds: FundsOf<From>, convert: (amount: From) => To
     assumedMinor: convert(funds.assumedMinor),
     statedMinor: convert(funds.statedMinor),
   }
+}
+
+function repaymentWith<From, To>(repayment: RepaymentOf<From>, convert: (amount: From) => To): RepaymentOf<To> {
+  return { ...repayment, amountMinor: convert(repayment.amountMinor) }
 }
 
 function refundWith<From, To>(refund: RefundOf<From>, convert: (amount: From) => To): RefundOf<To> {

@@ -58,6 +58,7 @@ t.test('no change that concerns money or access lacks a recent sign-in', async (
   t.strictSame(named('large payments').sort(), [
     'POST /transfers/:trackingId/complete',
     'POST /transfers/:trackingId/correct',
+    'POST /transfers/:trackingId/pay-again',
     'POST /transfers/:trackingId/refund',
     'POST /transfers/:trackingId/return',
     'POST /withdrawals/bank-file',

@@ -52,7 +52,7 @@ t.test('every request that changes something by key needs a signature', async (t
     (each) => `/v1/withdrawals/${trackingId}/${each}`,
   )
   actions.push(`/v1/deposits/${trackingId}/receive`, `/v1/transfers/${trackingId}/correct`)
-  actions.push(`/v1/transfers/${trackingId}/refunds`)
+  actions.push(`/v1/transfers/${trackingId}/refunds`, `/v1/withdrawals/${trackingId}/repayments`)
   t.ok(
     [...actions, paths.hosted, paths.native, paths.withdrawal].every((each) => found.includes(each)),
     found.join(),
@@ -73,7 +73,7 @@ function bodyOf(url: string, trackingId: string): string {
   if (url.endsWith('/correct')) return JSON.stringify({ revision: 0, amount: 1, reason: 'mistyped' })
   if (url.endsWith('/returned'))
     return JSON.stringify({ revision: 0, amount: 1, reasonCode: 'AC04', reference: 'RT-1' })
-  if (url.endsWith('/refunds'))
+  if (url.endsWith('/refunds') || url.endsWith('/repayments'))
     return JSON.stringify({ revision: 0, amount: 1, referenceId: 'r', accountNumber: 'TR33' })
   if (url.endsWith('/cancel')) return JSON.stringify({ revision: 0, message: 'no' })
   return url.includes('/withdrawals/') ? JSON.stringify({ revision: 0 }) : ''

@@ -241,7 +241,7 @@ t.test('records the parts of a bank transfer, each reference once', async (t) =>
 t.test('records money of a payout that comes back, until it is resolved', async (t) => {
   const { body } = await client.withdrawal('came-back', '100.00', 'TR330006100519786457841326')
   const trackingId = String((body.result as { trackingId: string }).trackingId)
-  const back = ['payout-returned', trackingId, '--amount', '60', '--reason-code', 'AC04', '--reference']
+  const back = ['returned', trackingId, '--amount', '60', '--reason-code', 'AC04', '--reference']
   const early = await runCli(directory, ['transfers', ...back, 'RT1'])
   t.match(early, { status: 1, stderr: /The withdrawal is Pending. Only the money of a completed withdrawal/ })
   await cliJson(directory, 'merchants', 'set', service.sandbox!.merchantId, '--no-approval-above')
@@ -287,6 +287,20 @@ t.test('corrects a completed transfer, above the threshold with a second user', 
   await cliJson(directory, 'merchants', 'set', service.sandbox!.merchantId, '--no-approval-above')
   const story = await runCli(directory, ['audit', 'story', trackingId])
   t.match(story.stdout, /Corrected: 91.00.*“a fee”/s)
+})
+
+t.test('pays again what came back', async (t) => {
+  const { body } = await client.withdrawal('came-back', '100.00', 'TR330006100519786457841326')
+  const { trackingId } = (body.result ?? body) as { trackingId: string }
+  await transfers('complete', trackingId)
+  await transfers('returned', trackingId, '--amount', '60', '--reason-code', 'AC04', '--reference', 'RT-60')
+  const account = ['--account', 'TR940006100519786457009931', '--reference-id', 'again-1']
+  const requested = await transfers('pay-again', trackingId, '--amount', '60', ...account)
+  t.match(requested, { changed: true, reservedAmount: 60, needsAttention: false, repayments: [{ state: 'open' }] })
+  const [{ repaymentId }] = requested.repayments as [{ repaymentId: string }]
+  t.match(await transfers('show', repaymentId), { repaymentOf: trackingId, referenceId: 'again-1', amount: 60 })
+  await transfers('complete', repaymentId)
+  t.match(await transfers('show', trackingId), { resolvedAmount: 60, lateFunds: 0, repayments: [{ state: 'paid' }] })
 })
 
 t.test('refunds a deposit by a withdrawal, and has a second user confirm a large return', async (t) => {

@@ -71,7 +71,7 @@ function checkMoney(t: Test, history: readonly Parameters<typeof evolve>[1][]): 
 async function checkRefunds(t: Test, transfers: TransferCommands, ids: readonly string[]): Promise<number> {
   let paid = 0
   for (const trackingId of ids) {
-    await transfers.continueRefunds(trackingId, context)
+    await transfers.continuePayouts(trackingId, context)
     const { transfer } = (await transfers.find(trackingId))!
     if (transfer.kind === 'withdrawal') continue
     for (const { refundId, to, state, amountMinor } of transfer.refunds) {

@@ -58,7 +58,7 @@ t.test('a refund is a withdrawal whose completion returns the money', async (t) 
   t.match(repeated, { accepted: true, changed: false }, 'a repeat succeeds, whatever its caller saw')
   t.match(await transfers.act(trackingId, refund(31_00n), context), { refusal: { rule: 'reference-reused' } })
   t.match(await transfers.act(refundId, { type: 'Complete', transactionAmountMinor: 29_00n }, context), {
-    refusal: { rule: 'refund-amount-fixed' },
+    refusal: { rule: 'linked-amount-fixed' },
   })
   await transfers.act(refundId, { type: 'Claim' }, context)
   t.match(await transfers.act(refundId, { type: 'Complete' }, context), { accepted: true })
@@ -212,14 +212,44 @@ t.test('what an interrupted request left is finished by a repeat, or by the proc
   await t.rejects(transfers.act(refundId, { type: 'Complete' }, context))
   t.match(await depositOf(trackingId), { refunds: [{ state: 'open' }] }, 'the money stays reserved')
   t.match((await transfers.act(trackingId, refund(70_01n, 'refund-2'), context)).accepted, false)
-  await other.continueRefunds(trackingId, system)
+  await other.continuePayouts(trackingId, system)
   t.match(await depositOf(trackingId), { refunds: [{ state: 'returned' }], funds: { refundedMinor: 30_00n } })
   const { length } = await transfers.history(trackingId)
-  await Promise.all([other.continueRefunds(trackingId, system), transfers.continueRefunds(trackingId, system)])
+  await Promise.all([other.continuePayouts(trackingId, system), transfers.continuePayouts(trackingId, system)])
   t.equal((await transfers.history(trackingId)).length, length, 'and nothing more')
   failing = 'WithdrawalCreated'
   await t.rejects(transfers.act(trackingId, refund(70_00n, 'refund-2'), context))
-  await other.continueRefunds(trackingId, system)
+  await other.continuePayouts(trackingId, system)
   const last = (await depositOf(trackingId)).refunds.at(-1)!
   t.match((await other.find(last.refundId))?.transfer, { status: 'Pending', refundOf: trackingId })
+})
+
+t.test('money that came back is paid again by a withdrawal, whose end settles it', async (t) => {
+  const { transfers, other } = await parts(t)
+  const created = await transfers.create({ ...withdrawalRequest, paymentMethod: 2 }, context)
+  if (!created.accepted) throw new Error(created.refusal.rule)
+  const { trackingId } = created.transfer
+  const withdrawalOf = async (id: string) => {
+    const { transfer } = (await other.find(id))!
+    if (transfer.kind !== 'withdrawal') throw new Error('not a withdrawal')
+    return transfer
+  }
+  await transfers.act(trackingId, { type: 'Complete' }, context)
+  const back = { type: 'ReturnPayout', returnedAmountMinor: 100_00n, reasonCode: 'AC04', reference: 'RT-1' } as const
+  await transfers.act(trackingId, back, context)
+  const account = { accountNumber: 'TR940006100519786457009931' }
+  const again = { type: 'RequestRepayment', referenceId: 'again-1', amountMinor: 100_00n, ...account } as const
+  t.match(await transfers.act(trackingId, again, context), { accepted: true, changed: true })
+  t.match(await transfers.act(trackingId, again, context, { revision: 0 }), { accepted: true, changed: false })
+  const [{ repaymentId = '' } = {}] = (await withdrawalOf(trackingId)).repayments
+  t.match(await withdrawalOf(repaymentId), { status: 'Pending', repaymentOf: trackingId, refundOf: null, ...account })
+  t.match(await transfers.act(repaymentId, { type: 'Cancel', message: null }, context), { accepted: true })
+  t.match(await withdrawalOf(trackingId), { repayments: [{ state: 'cancelled' }], resolvedMinor: 0n })
+  await transfers.act(trackingId, { ...again, referenceId: 'again-2' }, context)
+  const second = (await withdrawalOf(trackingId)).repayments[1]!
+  await transfers.act(second.repaymentId, { type: 'Complete' }, context)
+  t.match(await withdrawalOf(trackingId), { repayments: [{}, { state: 'paid' }], resolvedMinor: 100_00n })
+  t.match(await transfers.act(trackingId, { ...again, referenceId: 'again-3' }, context), {
+    refusal: { rule: 'nothing-to-repay' },
+  })
 })

@@ -275,7 +275,7 @@ t.test('a correction leaves what refunds returned or reserve', async () => {
 t.test('the withdrawal of a refund is completed with its amount only', async () => {
   const withdrawal = { ...created.withdrawal, data: { ...created.withdrawal.data, refundOf: 'd-1' } }
   const other: TransferCommand = { ...complete, transactionAmountMinor: 99_00n, confirmedAmountMinor: 99_00n }
-  given(withdrawal).when(other).then('conflict', 'refund-amount-fixed')
+  given(withdrawal).when(other).then('conflict', 'linked-amount-fixed')
   given(withdrawal)
     .when(complete)
     .then([completed('withdrawal')])
@@ -283,7 +283,7 @@ t.test('the withdrawal of a refund is completed with its amount only', async () 
     ...{ type: 'Correct', amountMinor: 99_00n, confirmedAmountMinor: 99_00n, guardFactor: 10, toleranceMinor: 0n },
     ...{ reason: 'mistyped', reference: null, approvalAboveMinor: null, correctionDays: 30, by: ada, at: later },
   }
-  given(withdrawal, completed('withdrawal')).when(correct).then('conflict', 'refund-amount-fixed')
+  given(withdrawal, completed('withdrawal')).when(correct).then('conflict', 'linked-amount-fixed')
   given(withdrawal).when(createWithdrawal).then('conflict', 'reference-reused')
 })
 

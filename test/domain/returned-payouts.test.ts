@@ -7,7 +7,13 @@ import {
   type Transfer,
   unsettledMinor,
 } from '../../src/domain/transfer/transfer.js'
-import type { Correct, ReturnPayout, TransferCommand } from '../../src/domain/transfer/transfer-commands.js'
+import type {
+  Correct,
+  EndRepayment,
+  RequestRepayment,
+  ReturnPayout,
+  TransferCommand,
+} from '../../src/domain/transfer/transfer-commands.js'
 import { transferDecider } from '../../src/domain/transfer/transfer-decider.js'
 import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
 import { specification } from '../support/given-when-then.js'
@@ -158,4 +164,100 @@ t.test('the returned money needs attention until it is resolved', async (t) => {
     .when(resolve)
     .then([resolved(10_00n)])
   t.match(moneyOf(again), { kept: 30_00n, returned: 70_00n, unsettled: 10_00n, attention: true })
+})
+
+const iban = 'TR330006100519786457841326'
+const payAgain = (amountMinor: bigint, changes: Partial<RequestRepayment> = {}): RequestRepayment => ({
+  type: 'RequestRepayment',
+  ...{ repaymentId: 'p-1', referenceId: 'again-1', amountMinor, repaymentMethod: 2, accountNumber: iban },
+  ...{ identityNumber: null, by: ada, at: later },
+  ...changes,
+})
+const toPayAgain = (repaymentAmountMinor: bigint, changes: object = {}): TransferEvent => ({
+  type: 'RepaymentRequested',
+  data: {
+    ...common('withdrawal'),
+    ...{ by: ada, repaymentId: 'p-1', repaymentReferenceId: 'again-1', repaymentAmountMinor, repaymentMethod: 2 },
+    ...{ accountNumber: iban, identityNumber: null },
+    ...changes,
+  },
+})
+const end = (outcome: EndRepayment['outcome'], by = ada): EndRepayment => ({
+  ...{ type: 'EndRepayment', repaymentId: 'p-1', outcome, by, at: later },
+})
+const ended = (outcome: EndRepayment['outcome'], resolvedAmountMinor: bigint): TransferEvent => ({
+  type: 'RepaymentEnded',
+  data: { ...common('withdrawal'), by: ada, repaymentId: 'p-1', outcome, resolvedAmountMinor },
+})
+
+t.test('returned money is paid again, and needs no decision meanwhile', async (t) => {
+  const back = [...paid, cameBack(60_00n)]
+  given(...back)
+    .when(payAgain(60_00n))
+    .then([toPayAgain(60_00n)])
+  const open = [...back, toPayAgain(60_00n)]
+  t.match(moneyOf(open), { kept: 40_00n, returned: 60_00n, unsettled: 60_00n, attention: false })
+  given(...open)
+    .when(end('paid'))
+    .then([ended('paid', 60_00n)])
+  const done = [...open, ended('paid', 60_00n)]
+  t.match(moneyOf(done), { kept: 40_00n, returned: 60_00n, unsettled: 0n, attention: false })
+  given(...done)
+    .when(end('paid'))
+    .then([])
+  given(...done)
+    .when(payAgain(1n, { repaymentId: 'p-2' }))
+    .then('conflict', 'nothing-to-repay')
+  for (const outcome of ['cancelled', 'failed', 'refused'] as const) {
+    given(...open)
+      .when(end(outcome))
+      .then([ended(outcome, 0n)])
+    t.match(moneyOf([...open, ended(outcome, 0n)]), { unsettled: 60_00n, attention: true })
+    given(...open, ended(outcome, 0n))
+      .when(end('paid'))
+      .then('conflict', 'repayment-not-open')
+  }
+})
+
+t.test('no more than what came back is paid again, once', async () => {
+  const back = [...paid, cameBack(60_00n)]
+  given(...back)
+    .when(payAgain(60_01n))
+    .then('conflict', 'repayment-too-large')
+  const open = [...back, toPayAgain(40_00n)]
+  given(...open)
+    .when(payAgain(40_00n))
+    .then([])
+  for (const other of [{ amountMinor: 1n }, { accountNumber: 'TR1' }, { repaymentMethod: 3 }, { identityNumber: '1' }])
+    given(...open)
+      .when(payAgain(40_00n, other))
+      .then('conflict', 'reference-reused')
+  given(...open)
+    .when(payAgain(20_01n, { repaymentId: 'p-2' }))
+    .then('conflict', 'repayment-too-large')
+  given(...open)
+    .when(resolve)
+    .then([resolved(20_00n)])
+  given(...open, ended('refused', 0n))
+    .when(payAgain(40_00n))
+    .then('conflict', 'repayment-refused')
+  given(...paid)
+    .when(payAgain(1n))
+    .then('conflict', 'nothing-to-repay')
+  given(created.deposit).when(payAgain(1n)).then('conflict', 'withdrawal-required')
+  given(...back)
+    .when(end('paid'))
+    .then('conflict', 'repayment-not-open')
+  const erased: TransferEvent = {
+    type: 'PersonalDataErased',
+    data: { ...common('withdrawal'), paymentMethod: 1, createdAt: later },
+  }
+  given(...back, erased)
+    .when(payAgain(1n))
+    .then('conflict', 'customer-erased')
+})
+
+t.test('a withdrawal that pays it again is completed with its amount only', async () => {
+  const again = { ...created.withdrawal, data: { ...created.withdrawal.data, repaymentOf: 'w-1' } }
+  given(again, completed('withdrawal')).when(correct(99_00n)).then('conflict', 'linked-amount-fixed')
 })

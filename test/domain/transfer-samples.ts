@@ -71,7 +71,7 @@ export const depositCreated: Created<'DepositCreated'> = {
 }
 export const withdrawalCreated: Created<'WithdrawalCreated'> = {
   type: 'WithdrawalCreated',
-  data: { ...withdrawal, kind: 'withdrawal', hashId: null, refundOf: null },
+  data: { ...withdrawal, kind: 'withdrawal', hashId: null, refundOf: null, repaymentOf: null },
 }
 
 export type Kind = 'deposit' | 'withdrawal'

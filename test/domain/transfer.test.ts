@@ -58,7 +58,9 @@ t.test('a new transfer is Pending and has no transferred amount', async (t) => {
     const firstExpiresAt = createDeposit.expiresAt
     t.strictSame(fold([created[kind]]), {
       ...data,
-      ...(kind === 'deposit' ? { ...untouched, firstExpiresAt } : { payout: noPayout, returns: [], resolvedMinor: 0n }),
+      ...(kind === 'deposit'
+        ? { ...untouched, firstExpiresAt }
+        : { payout: noPayout, returns: [], repayments: [], resolvedMinor: 0n }),
       status: 'Pending',
       transactionAmountMinor: 0n,
       hasAmountMismatch: false,

@@ -290,6 +290,19 @@ const cases: { readonly [route: string]: { readonly [what: string]: (w: World) =
       return { url: `/v1/transfers/${trackingId}/refunds`, body, answers: /"reservedAmount":30/ }
     },
   },
+  '/v1/withdrawals/:trackingId/repayments': {
+    'the same repayment': async (w) => {
+      const body = createBody('withdrawal', w.merchant.secretKey)
+      const trackingId = String((await w.send(paths.withdrawal, body)).json().result.trackingId)
+      await service.transfers.act(trackingId, { type: 'Complete' }, context)
+      const back = { returnedAmountMinor: 60_00n, reasonCode: 'AC04', reference: 'RT-1' } as const
+      await service.transfers.act(trackingId, { type: 'ReturnPayout', ...back }, context)
+      await giveSettlementKey(w)
+      const repayment = { revision: 2, amount: 60, referenceId: randomUUID(), accountNumber: 'TR33' }
+      const url = `/v1/withdrawals/${trackingId}/repayments`
+      return { url, body: json(repayment), answers: /"reservedAmount":60/ }
+    },
+  },
   '/v1/withdrawals/:trackingId/claim': {
     'the same claim': (w) => settled(w, { action: 'claim', body: { revision: 0 }, claimed: false }),
   },

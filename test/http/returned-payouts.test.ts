@@ -90,3 +90,33 @@ t.test('rejects a return of what is not completed, and bad fields', async (t) =>
   const other = (await post(app, paths.hosted, deposit, { key: shop.webApiKey })).json().trackingId
   t.match(await returned(other, valid), { status: 404 }, 'a deposit')
 })
+
+t.test('pays again what came back, and both withdrawals name each other', async (t) => {
+  const trackingId = await withdrawal({ isPaid: true })
+  await returned(trackingId, valid)
+  const path = `/v1/withdrawals/${trackingId}/repayments`
+  const body = { revision: 2, amount: 60, referenceId: randomUUID(), accountNumber: 'TR940006100519786457009931' }
+  const send = async (fields: object) => (await post(app, path, JSON.stringify({ ...body, ...fields }), { key })).json()
+  const requested = await send({})
+  t.match(requested, {
+    ...{ reservedAmount: 60, needsAttention: false, lateFunds: 60, revision: 3 },
+    repayments: [{ referenceId: body.referenceId, amount: 60, state: 'open', accountNumber: body.accountNumber }],
+  })
+  t.strictSame(await send({}), requested, 'a repeat gets the same response')
+  const other = await send({ referenceId: randomUUID(), revision: 3 })
+  t.match(other.error, { details: 'No returned money needs to be paid again.' })
+  const { repaymentId } = requested.repayments[0]
+  const read = async (id: string) =>
+    (await app.inject({ url: `/v1/transfers/${id}`, headers: { webapikey: shop.webApiKey } })).json()
+  t.match(await read(repaymentId), {
+    repaymentOf: trackingId,
+    refundOf: null,
+    amount: 60,
+    statusDescription: 'Pending',
+  })
+  await transfers.act(repaymentId, { type: 'Complete' }, context)
+  t.match(await read(trackingId), {
+    ...{ returnedAmount: 60, resolvedAmount: 60, reservedAmount: 0, lateFunds: 0, needsAttention: false },
+    repayments: [{ state: 'paid' }],
+  })
+})

@@ -22,6 +22,7 @@ const routeScopes: { readonly [url: string]: Scope } = {
   '/v1/transfers/:trackingId/callbacks/resend': 'read',
   '/v1/transfers/:trackingId/correct': 'settlement',
   '/v1/transfers/:trackingId/refunds': 'settlement',
+  '/v1/withdrawals/:trackingId/repayments': 'settlement',
   '/v1/deposits/:trackingId/receive': 'settlement',
   '/v1/withdrawals/:trackingId/claim': 'settlement',
   '/v1/withdrawals/:trackingId/release': 'settlement',

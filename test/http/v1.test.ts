@@ -64,6 +64,7 @@ t.test('returns a complete transfer immediately', async (t) => {
     returnedAmount: 0,
     resolvedAmount: 0,
     ...{ refundedAmount: 0, reservedAmount: 0, refundOf: null, refunds: [] },
+    ...{ repaymentOf: null, repayments: [] },
     needsAttention: false,
     lateFunds: 0,
     receiptUrl: null,
@@ -492,8 +493,10 @@ function intrusions(trackingId: string, webhookId: string, referenceId: string):
   return routes.flatMap(({ method, url }): [string, string, string?][] => {
     const path = url.replace(':trackingId', trackingId)
     const money = { revision: 0, amount: 1, reference: 'intrusion', reason: 'intrusion', reasonCode: 'AC04' }
-    if (url.endsWith('/refunds'))
-      return [[method, path, JSON.stringify({ revision: 0, amount: 1, referenceId: 'intrusion' })]]
+    if (url.endsWith('/refunds') || url.endsWith('/repayments')) {
+      const payout = { revision: 0, amount: 1, referenceId: 'intrusion', accountNumber: 'TR33' }
+      return [[method, path, JSON.stringify(payout)]]
+    }
     if (/\/(receive|correct|returned)$/.test(url)) return [[method, path, JSON.stringify(money)]]
     if (url.startsWith('/v1/withdrawals'))
       return [[method, path, JSON.stringify({ revision: 0, message: 'intrusion' })]]

@@ -22,7 +22,8 @@ const notPersonal = new Set([
   ...['resolvedAmountMinor', 'approvedAmountMinor', 'collectedAmountMinor', 'amountTexts'],
   // Refunds.
   ...['refundId', 'refundReferenceId', 'refundAmountMinor', 'refundMethod', 'refundOf', 'bookedAmountMinor'],
-  ...['to', 'needsApproval'],
+  ...['to', 'needsApproval', 'repaymentId', 'repaymentReferenceId', 'repaymentAmountMinor', 'repaymentMethod'],
+  'repaymentOf',
   // The URL of a receipt contains no personal data, and an erasure deletes the file.
   'receiptUrl',
   // Texts about a transfer remain, because they explain what happened to the money.

@@ -81,7 +81,7 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
     if (state.kind === 'none') throw new Error('a transfer without events')
     const { trackingId, ...rest } = state
     const { funds, payout, autoCancelledAmountMinor, cancelReason, reopened, ...others } = { ...initialFields, ...rest }
-    const { corrections, proposals, firstExpiresAt, refunds, returns, resolvedMinor, ...fields } = others
+    const { corrections, proposals, firstExpiresAt, refunds, repayments, returns, resolvedMinor, ...fields } = others
     const lateMinor = stream.reduce((late, { event }, index) => {
       if (event.type !== 'LateFundsReceived') return late
       const before = stream
@@ -100,7 +100,8 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
       ...(cancelReason !== null && { cancelReason }),
       ...(reopened && { reopened }),
       ...(refunds.length > 0 && { refunds: asNumbers(refunds) }),
-      ...(refunds.some((each) => each.state === 'open') && { openRefundsSince: state.updatedAt }),
+      ...(repayments.length > 0 && { repayments: asNumbers(repayments) }),
+      ...([...refunds, ...repayments].some((each) => each.state === 'open') && { openPayoutsSince: state.updatedAt }),
       ...(proposals > 0 && { proposals }),
       ...(corrections.length > 0 && { corrections: asNumbers(corrections) }),
       ...(returns.length > 0 && { returns: asNumbers(returns) }),
@@ -128,6 +129,7 @@ const initialFields = {
   returns: [],
   resolvedMinor: 0n,
   refunds: [] as readonly transfer.Refund[],
+  repayments: [] as readonly transfer.Repayment[],
 }
 
 function asNumbers(value: unknown): unknown {
@@ -175,6 +177,8 @@ const statusReached: { readonly [type in TransferEvent['type']]: Status | null }
   RefundRequested: null,
   RefundApproved: null,
   RefundEnded: null,
+  RepaymentRequested: null,
+  RepaymentEnded: null,
   AttentionResolved: null,
   FundsReceived: null,
   CorrectionProposed: null,

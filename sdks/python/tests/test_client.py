@@ -139,6 +139,7 @@ CALLS = {
     "complete_withdrawal": ({"tracking_id": "t", "revision": 0, "amount": "1.00"}, True),
     "cancel_withdrawal": ({"tracking_id": "t", "revision": 0, "message": "m"}, True),
     "receive_deposit": ({"tracking_id": "t", "revision": 0, "amount": "1.00", "reference": "r"}, True),
+    "repay_withdrawal": ({"tracking_id": "t", "revision": 0, "amount": "1.00", "reference_id": "r", "account_number": "a"}, True),
     "refund_deposit": ({"tracking_id": "t", "revision": 0, "amount": "1.00", "reference_id": "r"}, True),
     "correct_transfer": ({"tracking_id": "t", "revision": 0, "amount": "1.00", "reason": "r"}, True),
     "record_withdrawal_return": (

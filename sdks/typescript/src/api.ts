@@ -4,7 +4,7 @@
 export type Amount = string
 
 /** The JSON fields that are amounts. */
-export const amountFields: ReadonlySet<string> = new Set(['Amount','TransactionAmount','amount','approvedAmount','bookedAmount','confirmedAmount','correctedAmount','lateFunds','maxAmount','minAmount','previousAmount','proposedAmount','receivedAmount','receivedAmountChange','refundAmount','refundedAmount','reservedAmount','resolvedAmount','returnedAmount','transactionAmount'])
+export const amountFields: ReadonlySet<string> = new Set(['Amount','TransactionAmount','amount','approvedAmount','bookedAmount','confirmedAmount','correctedAmount','lateFunds','maxAmount','minAmount','previousAmount','proposedAmount','receivedAmount','receivedAmountChange','refundAmount','refundedAmount','repaymentAmount','reservedAmount','resolvedAmount','returnedAmount','transactionAmount'])
 
 /** The known values. Later versions of the service can send others. */
 export const ErrorCode = {
@@ -123,6 +123,16 @@ export const RefundTarget = {
   elsewhere: 'elsewhere',
 } as const
 export type RefundTarget = (typeof RefundTarget)[keyof typeof RefundTarget] | (string & {})
+
+/** The known values. Later versions of the service can send others. */
+export const RepaymentState = {
+  open: 'open',
+  paid: 'paid',
+  cancelled: 'cancelled',
+  failed: 'failed',
+  refused: 'refused',
+} as const
+export type RepaymentState = (typeof RepaymentState)[keyof typeof RepaymentState] | (string & {})
 
 /** The known values. Later versions of the service can send others. */
 export const Status = {
@@ -381,9 +391,18 @@ export interface EventData {
   readonly refundMethod?: number | null | undefined
   /** The deposit whose money the withdrawal returns. */
   readonly refundOf?: string | null | undefined
+  /** The withdrawal that came back and that this one pays again. */
+  readonly repaymentOf?: string | null | undefined
+  /** The trackingId of the withdrawal that pays it again. */
+  readonly repaymentId?: string | undefined
+  /** The referenceId of that withdrawal. */
+  readonly repaymentReferenceId?: string | undefined
+  readonly repaymentAmount?: Amount | undefined
+  /** The payment method of that withdrawal. */
+  readonly repaymentMethod?: number | undefined
   /** `account`: a withdrawal pays it. `wallet`: the wallet credits the account that paid the deposit. `elsewhere`: it was returned without the service. */
   readonly to?: RefundTarget | undefined
-  /** Why a refund was not paid: cancelled, failed, rejected or refused. */
+  /** How a refund or repayment ended, such as cancelled. */
   readonly outcome?: string | undefined
   /** Whether a second user must approve the refund. */
   readonly needsApproval?: boolean | undefined
@@ -526,7 +545,7 @@ export interface RefundDepositRequest {
   readonly revision: number
   /** The amount to return. */
   readonly amount: Amount
-  /** Your unique ID of the refund, which is the referenceId of its withdrawal. */
+  /** Your unique ID, which is the referenceId of the new withdrawal. */
   readonly referenceId: string
   /** The account that receives the money. Without it, the wallet account that paid the deposit. */
   readonly accountNumber?: string | undefined
@@ -534,6 +553,35 @@ export interface RefundDepositRequest {
   readonly identityNumber?: string | null | undefined
   /** The payment method of the withdrawal; defaults to that of the deposit, or to the first one for withdrawals. */
   readonly paymentMethod?: number | undefined
+}
+
+export interface RepayWithdrawalRequest {
+  /** The last revision that you saw: if the transfer has changed since, nothing is done. */
+  readonly revision: number
+  /** The amount to pay again. */
+  readonly amount: Amount
+  /** Your unique ID, which is the referenceId of the new withdrawal. */
+  readonly referenceId: string
+  /** The account that receives the money. */
+  readonly accountNumber: string
+  /** Identity number of the customer. */
+  readonly identityNumber?: string | null | undefined
+  /** The payment method of the new withdrawal; defaults to that of the earlier one. */
+  readonly paymentMethod?: number | undefined
+}
+
+export interface Repayment {
+  /** The trackingId of the withdrawal that pays it. */
+  readonly repaymentId: string
+  readonly referenceId: string
+  readonly amount: Amount
+  /** `open`: its withdrawal has not ended. `cancelled`, `failed`, `refused`: it was not paid. */
+  readonly state: RepaymentState
+  /** The user who requested it. */
+  readonly by: string
+  readonly at: string
+  /** The account that receives it. */
+  readonly accountNumber: string
 }
 
 export interface ResendCallbacksRequest {
@@ -582,7 +630,7 @@ export interface Transfer {
   readonly returnedAmount: Amount
   /** Deposits: the part of the returned amount that was booked. */
   readonly refundedAmount: Amount
-  /** Deposits: the amount of the refunds that are proposed or open. */
+  /** The amount of the refunds that are proposed or open, or of the open repayments. */
   readonly reservedAmount: Amount
   /** The amount that the operator resolved. */
   readonly resolvedAmount: Amount
@@ -617,6 +665,10 @@ export interface Transfer {
   readonly refundOf: string | null
   /** Deposits: the refunds, oldest first. */
   readonly refunds: readonly Refund[]
+  /** Withdrawals: the trackingId of the withdrawal that came back and that it pays again. */
+  readonly repaymentOf: string | null
+  /** Withdrawals: the withdrawals that pay again what came back, oldest first. */
+  readonly repayments: readonly Repayment[]
   readonly createdAt: string
   readonly updatedAt: string
   /** Deposits only. It is later while a deposit holds a part of its amount. */
@@ -776,7 +828,7 @@ export abstract class Operations {
 
   /** Get a transfer. The WebApiKey needs the scope `read`. */
   async getTransfer(trackingId: string): Promise<Transfer> {
-    return this.send({ method: 'GET', path: `/v1/transfers/${segment(trackingId)}`, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'refunds', 'createdAt', 'updatedAt', 'revision'] })
+    return this.send({ method: 'GET', path: `/v1/transfers/${segment(trackingId)}`, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'refunds', 'repayments', 'createdAt', 'updatedAt', 'revision'] })
   }
 
   /** List transfers. Newest first. A new transfer can take a moment to appear, except in a search by referenceId. With `metadata`, a page can be short or empty although `nextCursor` leads to more. The WebApiKey needs the scope `read`. */
@@ -836,41 +888,46 @@ export abstract class Operations {
 
   /** Claim a withdrawal for 15 minutes. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   async claimWithdrawal(trackingId: string, body: WithdrawalActionRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/claim`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'refunds', 'createdAt', 'updatedAt', 'revision'] })
+    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/claim`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'refunds', 'repayments', 'createdAt', 'updatedAt', 'revision'] })
   }
 
   /** Release a claim. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   async releaseWithdrawal(trackingId: string, body: WithdrawalActionRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/release`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'refunds', 'createdAt', 'updatedAt', 'revision'] })
+    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/release`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'refunds', 'repayments', 'createdAt', 'updatedAt', 'revision'] })
   }
 
   /** Complete a paid withdrawal. Requires your own claim. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   async completeWithdrawal(trackingId: string, body: CompleteWithdrawalRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/complete`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'refunds', 'createdAt', 'updatedAt', 'revision'] })
+    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/complete`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'refunds', 'repayments', 'createdAt', 'updatedAt', 'revision'] })
   }
 
   /** Cancel a withdrawal without paying it. Requires your own claim. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   async cancelWithdrawal(trackingId: string, body: CancelWithdrawalRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/cancel`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'refunds', 'createdAt', 'updatedAt', 'revision'] })
+    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/cancel`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'refunds', 'repayments', 'createdAt', 'updatedAt', 'revision'] })
   }
 
   /** Record a payment for a deposit that is paid manually. Payments add up. The deposit is completed when their sum is the requested amount within your tolerance. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   async receiveDeposit(trackingId: string, body: ReceiveDepositRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/deposits/${segment(trackingId)}/receive`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'refunds', 'createdAt', 'updatedAt', 'revision'] })
+    return this.send({ method: 'POST', path: `/v1/deposits/${segment(trackingId)}/receive`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'refunds', 'repayments', 'createdAt', 'updatedAt', 'revision'] })
   }
 
   /** Record that the bank sent money of a completed withdrawal back. The status stays, and the withdrawal needs attention until the operator decides about the money. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   async recordWithdrawalReturn(trackingId: string, body: RecordWithdrawalReturnRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/returned`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'refunds', 'createdAt', 'updatedAt', 'revision'] })
+    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/returned`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'refunds', 'repayments', 'createdAt', 'updatedAt', 'revision'] })
+  }
+
+  /** Pay again what came back of a withdrawal. Creates a withdrawal to the account that you specify, which is paid like any other. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
+  async repayWithdrawal(trackingId: string, body: RepayWithdrawalRequest): Promise<Transfer> {
+    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/repayments`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'refunds', 'repayments', 'createdAt', 'updatedAt', 'revision'] })
   }
 
   /** Return money of a deposit. A withdrawal returns the money to the account that you specify, and is paid like any other. Without an account, the wallet credits the account that paid the deposit. The money is reserved until then. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   async refundDeposit(trackingId: string, body: RefundDepositRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/transfers/${segment(trackingId)}/refunds`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'refunds', 'createdAt', 'updatedAt', 'revision'] })
+    return this.send({ method: 'POST', path: `/v1/transfers/${segment(trackingId)}/refunds`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'refunds', 'repayments', 'createdAt', 'updatedAt', 'revision'] })
   }
 
   /** Correct the amount of a completed transfer. The status stays, and a callback with the new amount follows. Above the threshold for approvals, a second user must approve the correction: until then it is the `proposedAmount`. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   async correctTransfer(trackingId: string, body: CorrectTransferRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/transfers/${segment(trackingId)}/correct`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'refunds', 'createdAt', 'updatedAt', 'revision'] })
+    return this.send({ method: 'POST', path: `/v1/transfers/${segment(trackingId)}/correct`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'refunds', 'repayments', 'createdAt', 'updatedAt', 'revision'] })
   }
 }

@@ -14,6 +14,7 @@ import type {
   ReceivePart,
   RepeatedPayout,
   RequestRefund,
+  RequestRepayment,
   ReturnFunds,
   ReturnPayout,
   Settle,
@@ -58,6 +59,11 @@ type RefundRequest = Pick<RequestRefund, 'referenceId' | 'amountMinor' | 'to'> &
   readonly identityNumber?: string | undefined
 }
 
+type RepaymentRequest = Pick<RequestRepayment, 'referenceId' | 'amountMinor' | 'accountNumber'> & {
+  readonly paymentMethod?: number | undefined
+  readonly identityNumber?: string | undefined
+}
+
 /** An action of a user on a transfer. `Approve` applies to `amountMinor`; defaults to the requested amount. */
 export type TransferAction =
   | { readonly type: 'Claim' | 'Release' }
@@ -70,6 +76,7 @@ export type TransferAction =
   | Pick<ReturnFunds, 'type' | 'amountMinor' | 'receiptUrl'>
   | ({ readonly type: 'ReturnPayout' } & ReturnPayoutRequest)
   | ({ readonly type: 'RequestRefund' } & RefundRequest)
+  | ({ readonly type: 'RequestRepayment' } & RepaymentRequest)
   | { readonly type: 'ApproveRefund'; readonly refundId: string }
   | { readonly type: 'RejectRefund'; readonly refundId: string }
   | Pick<Settle, 'type' | 'reason'>
@@ -128,6 +135,8 @@ export function hasEffect(action: TransferAction, { type, data }: TransferEvent)
       return (type === 'FundsReturned' || type === 'RefundRequested') && data.receiptUrl === action.receiptUrl
     case 'RequestRefund':
       return type === 'RefundRequested' && data.refundReferenceId === action.referenceId
+    case 'RequestRepayment':
+      return type === 'RepaymentRequested' && data.repaymentReferenceId === action.referenceId
     case 'ApproveRefund':
       return type === 'RefundApproved' && data.refundId === action.refundId
     case 'RejectRefund':

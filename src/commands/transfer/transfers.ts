@@ -16,11 +16,10 @@ import {
   type Refund,
   type Transfer,
   type TransferState,
-  type Withdrawal,
 } from '../../domain/transfer/transfer.js'
-import type { MismatchPolicy, TransferCommand } from '../../domain/transfer/transfer-commands.js'
+import type { CreateWithdrawal, MismatchPolicy, TransferCommand } from '../../domain/transfer/transfer-commands.js'
 import { transferDecider } from '../../domain/transfer/transfer-decider.js'
-import type { RefundOutcome, TransferEvent } from '../../domain/transfer/transfer-events.js'
+import type { RepaymentOutcome, TransferEvent } from '../../domain/transfer/transfer-events.js'
 import { encodeEvent } from '../../event-store/event-codec.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import { addMs, type Clock, dateIn, minuteMs } from '../../kernel/time.js'
@@ -121,12 +120,12 @@ export class TransferCommands {
     acting: Acting = {},
   ): Promise<TransferResult> {
     const action = withTrimmedReference(given)
-    const result = await this.#withRefunds(action, await this.#act(trackingId, action, context, acting), context)
+    const result = await this.#withPayouts(action, await this.#act(trackingId, action, context, acting), context)
     if (!result.accepted || result.changed || result.isRepeat) return result
     const history = await this.history(trackingId)
     const done = history.findLast(({ revision, event }) => revision <= result.revision && hasEffect(action, event))
     // A reference identifies the payment, the correction or the return, so its repeat is not another user's action on an older state.
-    const isIdentified = action.type === 'RequestRefund' || ('reference' in action && action.reference !== undefined)
+    const isIdentified = 'referenceId' in action || ('reference' in action && action.reference !== undefined)
     const isOwn = done?.metadata.actor === context.actor && (acting.revision === undefined || isIdentified)
     if (!done || isOwn) return result
     return refuse('conflict', 'done-before', { by: done.metadata.actor, done: done.event.data.at })
@@ -203,6 +202,8 @@ export class TransferCommands {
       }
       case 'RequestRefund':
         return this.#requestRefund(trackingId, action, context, options)
+      case 'RequestRepayment':
+        return this.#requestRepayment(trackingId, action, context, options)
       case 'ApproveRefund':
         return this.#withSettings(trackingId, context, options, (settings) => {
           const { mismatchToleranceMinor: toleranceMinor, callbackOnMoney } = settings
@@ -227,12 +228,10 @@ export class TransferCommands {
     const { transfer } = (await this.find(trackingId)) ?? {}
     if (transfer?.kind !== 'deposit') return refuse('conflict', 'deposit-required')
     const { referenceId, to, accountNumber = null, identityNumber = null } = action
-    const refundMethod = to === 'account' ? this.#refundMethod(action.paymentMethod, transfer) : null
-    if (refundMethod === undefined)
-      return refuseField('paymentMethod', violate('method-unavailable', { kind: 'withdrawal' }))
+    const refundMethod = to === 'account' ? this.#payoutMethod(action.paymentMethod, transfer) : null
+    if (refundMethod === undefined) return methodUnavailable()
     const refundId = trackingIdOf(transfer.merchantId, 'withdrawal', referenceId)
-    const other = (await this.find(refundId))?.transfer
-    if (other && !isRefundOf(transfer, other)) return refuse('conflict', 'reference-reused')
+    if (await this.#isTaken(refundId, transfer)) return refuse('conflict', 'reference-reused')
     const payment = await loadStream(this.store, paymentDecider, paymentStream(trackingId))
     const paidFrom = collectedFrom(payment.state)
     const { walletRefunds } = this.rules
@@ -244,79 +243,113 @@ export class TransferCommands {
     })
   }
 
-  /** Returns the given method, or that of the deposit, or the first one, of those for withdrawals; `undefined` if none is. */
-  #refundMethod(given: number | undefined, { paymentMethod }: Transfer): number | undefined {
+  async #requestRepayment(
+    trackingId: string,
+    action: Extract<TransferAction, { type: 'RequestRepayment' }>,
+    context: CommandContext,
+    options: ActionOptions,
+  ): Promise<TransferResult> {
+    const { transfer } = (await this.find(trackingId)) ?? {}
+    if (transfer?.kind !== 'withdrawal') return refuse('conflict', 'withdrawal-required')
+    const { referenceId, identityNumber = null } = action
+    const repaymentMethod = this.#payoutMethod(action.paymentMethod, transfer)
+    if (repaymentMethod === undefined) return methodUnavailable()
+    const repaymentId = trackingIdOf(transfer.merchantId, 'withdrawal', referenceId)
+    if (await this.#isTaken(repaymentId, transfer)) return refuse('conflict', 'reference-reused')
+    const seen = transfer.repayments.some((each) => each.repaymentId === repaymentId) ? {} : options
+    const payment = { repaymentId, repaymentMethod, identityNumber, by: context.actor, at: this.clock() }
+    return this.#execute(trackingId, { ...action, ...payment }, context, seen)
+  }
+
+  /** Returns the given method, or that of the transfer, or the first one, of those for withdrawals; `undefined` if none is. */
+  #payoutMethod(given: number | undefined, { paymentMethod }: Transfer): number | undefined {
     const codes = this.rules.paymentMethods.filter(({ kinds }) => kinds.includes('withdrawal')).map(({ code }) => code)
     if (given !== undefined) return codes.find((code) => code === given)
     return codes.find((code) => code === paymentMethod) ?? codes[0]
   }
 
-  /** Continues the refunds that an accepted action concerns, and returns its result with the deposit as it is then. */
-  async #withRefunds(action: TransferAction, result: TransferResult, context: CommandContext): Promise<TransferResult> {
+  /** Returns whether the referenceId belongs to a withdrawal that another transfer or request created. */
+  async #isTaken(trackingId: string, source: Transfer): Promise<boolean> {
+    const other = (await this.find(trackingId))?.transfer
+    return other !== undefined && !isLinkedTo(source, other)
+  }
+
+  /** Continues the refund or repayment that an accepted action concerns, and returns its result with the transfer as it is then. */
+  async #withPayouts(action: TransferAction, result: TransferResult, context: CommandContext): Promise<TransferResult> {
     if (!result.accepted) return result
     const { transfer } = result
-    if (transfer.kind === 'withdrawal') {
-      if (transfer.refundOf !== null && isTerminal(transfer.status))
-        await this.continueRefunds(transfer.refundOf, context)
+    if (action.type !== 'RequestRefund' && action.type !== 'RequestRepayment') {
+      const source = transfer.kind === 'withdrawal' ? (transfer.refundOf ?? transfer.repaymentOf) : null
+      if (source !== null && isTerminal(transfer.status)) await this.continuePayouts(source, context)
       return result
     }
-    if (action.type !== 'RequestRefund') return result
-    await this.continueRefunds(transfer.trackingId, context)
+    await this.continuePayouts(transfer.trackingId, context)
     const found = (await this.find(transfer.trackingId))!
-    const isRefused = (found.transfer as Deposit).refunds.some(
-      ({ referenceId, state }) => referenceId === action.referenceId && state === 'refused',
-    )
-    return isRefused ? refuse('conflict', 'refund-refused') : { ...result, ...found }
+    const payouts = found.transfer.kind === 'deposit' ? found.transfer.refunds : found.transfer.repayments
+    const isRefused = payouts.some((each) => each.referenceId === action.referenceId && each.state === 'refused')
+    if (!isRefused) return { ...result, ...found }
+    return refuse('conflict', action.type === 'RequestRefund' ? 'refund-refused' : 'repayment-refused')
   }
 
   /**
-   * Takes the next step of each open refund of a deposit, of which every step can be repeated: creates its withdrawal, records the outcome
-   * of the withdrawal, or has the wallet credit the customer. Without `credit`, refunds to a wallet stay open. @throws as `credit` does
+   * Takes the next step of each open refund or repayment of a transfer, of which every step can be repeated: creates its withdrawal, records
+   * the outcome of the withdrawal, or has the wallet credit the customer. Without `credit`, refunds to a wallet stay open. @throws as `credit`
+   * does
    */
-  async continueRefunds(trackingId: string, context: CommandContext, credit?: CreditRefund): Promise<void> {
-    const { transfer: deposit } = (await this.find(trackingId)) ?? {}
-    if (deposit?.kind !== 'deposit') return
-    const settings = await this.settingsOf(deposit.merchantId)
-    if (!settings) throw new Error(`transfer of an unknown merchant ${deposit.merchantId}`)
-    const { mismatchToleranceMinor: toleranceMinor, callbackOnCreate, callbackOnMoney } = settings
-    for (const refund of deposit.refunds.filter(({ state }) => state === 'open')) {
+  async continuePayouts(trackingId: string, context: CommandContext, credit?: CreditRefund): Promise<void> {
+    const { transfer: source } = (await this.find(trackingId)) ?? {}
+    const settings = source && (await this.settingsOf(source.merchantId))
+    if (!source || !settings) throw new Error(`no merchant or transfer of ${trackingId}`)
+    const by = { by: context.actor, at: this.clock() }
+    const record = async (command: TransferCommand) => {
+      const result = await this.#execute(trackingId, command, context)
+      if (!result.accepted) throw new Error(`${command.type} of ${trackingId}: ${result.refusal.rule}`)
+    }
+    if (source.kind === 'withdrawal') {
+      for (const { repaymentId, repaymentMethod: paymentMethod, state, ...payout } of source.repayments) {
+        if (state !== 'open') continue
+        const create = { ...payout, trackingId: repaymentId, paymentMethod, repaymentOf: trackingId }
+        const outcome = await this.#outcomeOf(create, source, settings, context)
+        if (outcome) await record({ type: 'EndRepayment', repaymentId, outcome, ...by })
+      }
+      return
+    }
+    const { mismatchToleranceMinor: toleranceMinor, callbackOnMoney } = settings
+    for (const refund of source.refunds.filter(({ state }) => state === 'open')) {
+      const { refundId } = refund
       const outcome =
         refund.to === 'account'
-          ? await this.#outcomeOf(refund, deposit, callbackOnCreate, context)
-          : await credit?.(refund, deposit)
-      if (outcome === undefined) continue
-      const { refundId } = refund
-      const at = this.clock()
-      const ending = { type: 'EndRefund', refundId, by: context.actor, at } as const
-      const command: TransferCommand =
-        outcome === 'returned'
-          ? { type: 'CompleteRefund', refundId, toleranceMinor, callbackOnMoney, at }
-          : { ...ending, outcome }
-      const result = await this.#execute(trackingId, command, context)
-      if (!result.accepted) throw new Error(`the refund ${refundId} is ${outcome}: ${result.refusal.rule}`)
+          ? await this.#outcomeOf(refundCreation(refund, trackingId), source, settings, context)
+          : await credit?.(refund, source)
+      if (outcome === 'paid') await record({ type: 'CompleteRefund', refundId, toleranceMinor, callbackOnMoney, ...by })
+      else if (outcome) await record({ type: 'EndRefund', refundId, outcome, ...by })
     }
   }
 
-  /** Returns the outcome of a refund to an account, or `undefined` while its withdrawal is open. Creates the withdrawal if it does not exist. */
+  /** Returns the outcome of a linked withdrawal, or `undefined` while it is open. Creates it if it does not exist. */
   async #outcomeOf(
-    refund: Refund,
-    deposit: Deposit,
-    callbackOnCreate: boolean,
+    payout: LinkedPayout,
+    source: Transfer,
+    { callbackOnCreate }: MerchantSettings,
     context: CommandContext,
-  ): Promise<'returned' | RefundOutcome | undefined> {
-    const { refundId } = refund
-    const { transfer: existing } = (await this.find(refundId)) ?? {}
+  ): Promise<RepaymentOutcome | undefined> {
+    const { transfer: existing } = (await this.find(payout.trackingId)) ?? {}
     if (!existing) {
       // The account is unknown after an erasure.
-      if (isErased(deposit)) return 'refused'
-      const command = { ...refundCreation(refund, deposit), callbackOnCreate, at: this.clock() }
+      if (isErased(source)) return 'refused'
+      const { trackingId, referenceId, amountMinor, paymentMethod, accountNumber, identityNumber } = payout
+      const { refundOf = null, repaymentOf = null } = payout
+      const { merchantId, userId, name, username } = source
+      const requested = { userId, name, username, metadata: null, paymentMethod, accountNumber, identityNumber }
+      const identity = { trackingId, merchantId, referenceId, amountMinor, refundOf, repaymentOf, callbackOnCreate }
+      const command = { type: 'CreateWithdrawal', ...identity, ...requested, at: this.clock() } as const
       const created = await createWithUniqueHash(this.store, command, undefined, context)
       return created.accepted ? undefined : 'refused'
     }
-    if (!isRefundOf(deposit, existing)) return 'refused'
+    if (!isLinkedTo(source, existing)) return 'refused'
     switch (existing.status) {
       case 'Completed':
-        return 'returned'
+        return 'paid'
       case 'Cancelled':
         return 'cancelled'
       case 'Failed':
@@ -443,20 +476,21 @@ function dateOf({ format, date, timeZone }: BankFileRequest, at: string): string
 }
 
 /** Has the wallet credit the customer once, regardless of how often it is called for a refund. */
-export type CreditRefund = (refund: Refund, deposit: Deposit) => Promise<'returned' | 'refused'>
+export type CreditRefund = (refund: Refund, deposit: Deposit) => Promise<'paid' | 'refused'>
 
-function isRefundOf({ trackingId }: Deposit, other: Transfer): other is Withdrawal {
-  return other.kind === 'withdrawal' && other.refundOf === trackingId
+/** A withdrawal that returns money of a deposit, or pays again what came back of another withdrawal. */
+type LinkedPayout = Pick<CreateWithdrawal, 'trackingId' | 'referenceId' | 'amountMinor' | 'paymentMethod'> &
+  Pick<CreateWithdrawal, 'accountNumber' | 'identityNumber' | 'refundOf' | 'repaymentOf'>
+
+function refundCreation({ refundId, refundMethod, accountNumber, ...refund }: Refund, refundOf: string): LinkedPayout {
+  return { ...refund, trackingId: refundId, paymentMethod: refundMethod!, accountNumber: accountNumber!, refundOf }
 }
 
-function refundCreation({ refundId, referenceId, amountMinor, ...refund }: Refund, deposit: Deposit) {
-  const { merchantId, trackingId: refundOf, userId, name, username } = deposit
-  const { refundMethod, accountNumber, identityNumber } = refund
-  const requested = { userId, name, username, metadata: null, paymentMethod: refundMethod! }
-  const payee = { accountNumber: accountNumber!, identityNumber }
-  const identity = { trackingId: refundId, merchantId, referenceId, amountMinor, refundOf }
-  return { type: 'CreateWithdrawal', ...identity, ...requested, ...payee } as const
+function isLinkedTo({ trackingId }: Transfer, other: Transfer): boolean {
+  return other.kind === 'withdrawal' && (other.refundOf === trackingId || other.repaymentOf === trackingId)
 }
+
+const methodUnavailable = () => refuseField('paymentMethod', violate('method-unavailable', { kind: 'withdrawal' }))
 
 type ActionOptions = Pick<HandleOptions<TransferState>, 'onceId' | 'seenRevision'>
 

@@ -58,6 +58,10 @@ const trials = {
     const money = { returnedAmountMinor: 1n, reasonCode: 'NARR', reference: '', receiptUrl: null } as const
     return { type: 'ReturnPayout', ...money, callbackOnMoney: false, by, at }
   },
+  'pay-again': (_, { by, at }) => {
+    const account = { repaymentMethod: 1, accountNumber: '', identityNumber: null }
+    return { type: 'RequestRepayment', repaymentId: '', referenceId: '', amountMinor: 1n, ...account, by, at }
+  },
   resolve: (_, { at }) => ({ type: 'ResolveAttention', reason: '', at }),
   reopen: (_, { at }) => ({ type: 'Reopen', reason: '', at }),
 } as const satisfies { readonly [action: string]: Trial }

@@ -2,7 +2,7 @@ import { accept, type Decision, type Refused, refuse } from '../decider.js'
 import type { DataOf } from '../event.js'
 import { approvalRefusal, claimRefusal, stopRefusal } from './payout.js'
 import { isTerminal } from './status.js'
-import { commonFields, heldMinor, refundableMinor, reservedMinor, type Transfer } from './transfer.js'
+import { commonFields, heldMinor, isLinked, refundableMinor, reservedMinor, type Transfer } from './transfer.js'
 import type { Complete, GuardedAmount } from './transfer-commands.js'
 import type { CancelReason, TransferEvent } from './transfer-events.js'
 
@@ -77,11 +77,11 @@ export function isMismatch(amountMinor: bigint, { amountMinor: requested }: Tran
   return amountMinor > 0n && (difference > toleranceMinor || -difference > toleranceMinor)
 }
 
-/** A refund returns exactly the money that it reserves, and its deposit does not book that money. */
+/** A refund or a repayment pays exactly the money that it reserves, and a deposit does not book that money. */
 function reservedRefusal(amountMinor: bigint, state: Transfer): Refused | undefined {
   if (state.kind === 'withdrawal') {
-    const isOther = state.refundOf !== null && amountMinor !== state.amountMinor
-    return isOther ? refuse('conflict', 'refund-amount-fixed', { requested: state.amountMinor }) : undefined
+    const isOther = isLinked(state) && amountMinor !== state.amountMinor
+    return isOther ? refuse('conflict', 'linked-amount-fixed', { requested: state.amountMinor }) : undefined
   }
   const left = refundableMinor(state)
   const isReserved = reservedMinor(state) > 0n && amountMinor > left

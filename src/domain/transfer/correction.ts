@@ -3,7 +3,7 @@ import { accept, type Decision, type Refused, refuse } from '../decider.js'
 import type { DataOf } from '../event.js'
 import { guardRefusal, isMismatch, isUnlikely } from './completion.js'
 import { belowReturnedRefusal } from './returned-payouts.js'
-import { availableMinor, commonFields, type Deposit, reservedMinor, type Transfer } from './transfer.js'
+import { availableMinor, commonFields, type Deposit, isLinked, reservedMinor, type Transfer } from './transfer.js'
 import type { ApproveCorrection, Correct } from './transfer-commands.js'
 import type { TransferEvent } from './transfer-events.js'
 
@@ -80,12 +80,10 @@ function corrected(
   return { type: 'TransferCorrected', data } as const
 }
 
-/** A refund was paid with exactly its amount. A deposit keeps at least what was refunded of its booked money and what refunds reserve. */
+/** A refund or a repayment was paid with exactly its amount. A deposit keeps at least what was refunded of its booked money and what refunds reserve. */
 function refundRefusal(amountMinor: bigint, state: Transfer): Refused | undefined {
   if (state.kind === 'withdrawal')
-    return state.refundOf === null
-      ? undefined
-      : refuse('conflict', 'refund-amount-fixed', { requested: state.amountMinor })
+    return isLinked(state) ? refuse('conflict', 'linked-amount-fixed', { requested: state.amountMinor }) : undefined
   const { refundedMinor } = state.funds
   const reserved = reservedMinor(state)
   const recordedMinor = availableMinor(state.funds) - state.funds.statedMinor

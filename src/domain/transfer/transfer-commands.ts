@@ -1,5 +1,11 @@
 import type { DataOf } from '../event.js'
-import type { RefundOutcome, RefundTarget, TransferCreated, TransferEvent } from './transfer-events.js'
+import type {
+  RefundOutcome,
+  RefundTarget,
+  RepaymentOutcome,
+  TransferCreated,
+  TransferEvent,
+} from './transfer-events.js'
 
 /** The domain has no clock: each command brings its time. */
 type ByActor = { readonly by: string; readonly at: string }
@@ -188,6 +194,24 @@ export interface EndRefund extends ByActor {
   readonly outcome: RefundOutcome
 }
 
+/** Money of a withdrawal that came back is to be paid again, by another withdrawal. */
+export interface RequestRepayment
+  extends ByActor,
+    Pick<
+      DataOf<TransferEvent, 'RepaymentRequested'>,
+      'repaymentId' | 'repaymentMethod' | 'accountNumber' | 'identityNumber'
+    > {
+  readonly type: 'RequestRepayment'
+  readonly referenceId: string
+  readonly amountMinor: bigint
+}
+
+export interface EndRepayment extends ByActor {
+  readonly type: 'EndRepayment'
+  readonly repaymentId: string
+  readonly outcome: RepaymentOutcome
+}
+
 /** `ResolveAttention`: the transfer needs no further attention. A proposed correction is rejected. */
 export type Settle = { readonly type: 'ResolveAttention' | 'Reopen'; readonly reason: string; readonly at: string }
 
@@ -212,6 +236,8 @@ export type TransferCommand =
   | ApproveRefund
   | CompleteRefund
   | EndRefund
+  | RequestRepayment
+  | EndRepayment
   | Settle
   /** The customer was erased. Valid regardless of the status. */
   | { readonly type: 'ErasePersonalData'; readonly at: string }

@@ -4,6 +4,7 @@ import { approveCorrection, correct } from './correction.js'
 import { addToBankFile, approve, claim, claimRefusal, release } from './payout.js'
 import { receiveFunds, receivePart } from './received-parts.js'
 import { approveRefund, completeRefund, endRefund, requestRefund, returnFunds } from './refund.js'
+import { endRepayment, requestRepayment } from './repayment.js'
 import { isSameRequest, payeeFields, requestedFields, statedFields } from './requested-fields.js'
 import { returnPayout } from './returned-payouts.js'
 import { isTerminal, type Status } from './status.js'
@@ -69,6 +70,10 @@ export function decide(command: TransferCommand, state: TransferState): Decision
       return completeRefund(command, state)
     case 'EndRefund':
       return endRefund(command, state)
+    case 'RequestRepayment':
+      return requestRepayment(command, state)
+    case 'EndRepayment':
+      return endRepayment(command, state)
     case 'ResolveAttention': {
       if (!isResolvable(state)) return accept()
       const data = { ...commonFields(state, at), resolvedAmountMinor: undecidedMinor(state), reason: command.reason }
@@ -102,9 +107,10 @@ function creation(command: CreateDeposit | CreateWithdrawal): TransferCreated {
     const { type: _, hashId = null, ...data } = command
     return { type: 'DepositCreated', data: { kind: 'deposit', ...data, ...requested, hashId } }
   }
-  const { type: _, hashId = null, refundOf = null, ...data } = command
+  const { type: _, hashId = null, refundOf = null, repaymentOf = null, ...data } = command
   const payee = statedFields(payeeFields, command)
-  return { type: 'WithdrawalCreated', data: { kind: 'withdrawal', ...data, ...requested, ...payee, hashId, refundOf } }
+  const links = { refundOf, repaymentOf }
+  return { type: 'WithdrawalCreated', data: { kind: 'withdrawal', ...data, ...requested, ...payee, hashId, ...links } }
 }
 
 /** After an erasure the customers cannot be compared, so a merchant can repeat the request of an erased customer. */
@@ -115,7 +121,7 @@ function sameRequest(a: Transfer, b: Transfer): boolean {
     a.amountMinor === b.amountMinor &&
     isSameRequest(requestedFields, a, b, { isErased: isErased(b) })
   if (a.kind === 'deposit') return same && b.kind === 'deposit' && a.channel === b.channel
-  if (b.kind === 'deposit' || a.refundOf !== b.refundOf) return false
+  if (b.kind === 'deposit' || a.refundOf !== b.refundOf || a.repaymentOf !== b.repaymentOf) return false
   return same && isSameRequest(payeeFields, a, b, { isErased: isErased(b) })
 }
 

@@ -38,6 +38,9 @@ export type RefundTarget = ValueOf<typeof RefundTarget>
 const RefundOutcome = OneOf('cancelled', 'failed', 'rejected', 'refused')
 export type RefundOutcome = ValueOf<typeof RefundOutcome>
 
+const RepaymentOutcome = OneOf('paid', 'cancelled', 'failed', 'refused')
+export type RepaymentOutcome = ValueOf<typeof RepaymentOutcome>
+
 /** On every event, so that a reader of one event needs no other. */
 const transfer = {
   trackingId: Id,
@@ -63,6 +66,8 @@ const withdrawalCreation = {
   ...payeeFields,
   /** The trackingId of the deposit whose money it returns; null for any other withdrawal. */
   refundOf: Since(3, Id),
+  /** The trackingId of the withdrawal that came back and that it pays again; null for any other withdrawal. */
+  repaymentOf: Since(3, Id),
 }
 
 const withMessage = { ...transfer, message: Nullable(Text) }
@@ -221,6 +226,25 @@ export const transferEvents = {
     receiptUrl: Nullable(Text),
     /** Whether it triggers a callback, by the merchant's settings at that time. */
     callbackOnMoney: Type.Boolean(),
+  }),
+  /** Money that came back is to be paid again, by another withdrawal. It needs no decision until that has ended. */
+  RepaymentRequested: Data({
+    ...claim,
+    /** The trackingId of the withdrawal that pays it. */
+    repaymentId: Id,
+    /** The requester's own reference, which is the referenceId of that withdrawal. */
+    repaymentReferenceId: ReferenceId,
+    repaymentAmountMinor: PositiveMinor,
+    repaymentMethod: Type.Integer(),
+    accountNumber: Personal(Text),
+    identityNumber: Personal(Nullable(Text)),
+  }),
+  RepaymentEnded: Data({
+    ...claim,
+    repaymentId: Id,
+    outcome: RepaymentOutcome,
+    /** The amount that was paid again; 0 if it was not paid. */
+    resolvedAmountMinor: Minor,
   }),
   /** The customer was erased. The event repeats what a transfer is found by, because its creation cannot be read completely. */
   PersonalDataErased: Data({ ...transfer, paymentMethod: requestedFields.paymentMethod, createdAt: Time }),

@@ -10,7 +10,14 @@ import {
   statedFields,
 } from './requested-fields.js'
 import type { Status } from './status.js'
-import type { CancelReason, DepositChannel, RefundOutcome, TransferCreated, TransferEvent } from './transfer-events.js'
+import type {
+  CancelReason,
+  DepositChannel,
+  RefundOutcome,
+  RepaymentOutcome,
+  TransferCreated,
+  TransferEvent,
+} from './transfer-events.js'
 
 type Identity = 'trackingId' | 'merchantId' | 'referenceId' | 'amountMinor'
 
@@ -82,10 +89,23 @@ export interface Refund
   readonly state: 'proposed' | 'open' | 'returned' | RefundOutcome
 }
 
+export interface Repayment
+  extends Pick<DataOf<TransferEvent, 'RepaymentRequested'>, 'repaymentId' | 'by' | 'at' | 'repaymentMethod'>,
+    Payee {
+  readonly referenceId: string
+  readonly amountMinor: bigint
+  /** `open`: the withdrawal has not ended. */
+  readonly state: 'open' | RepaymentOutcome
+}
+
 export interface Withdrawal extends Existing, Payee {
   readonly kind: 'withdrawal'
   /** The deposit whose money it returns; null for any other withdrawal. */
   readonly refundOf: string | null
+  /** The withdrawal that came back and that it pays again; null for any other withdrawal. */
+  readonly repaymentOf: string | null
+  /** The withdrawals that pay returned money again, oldest first. */
+  readonly repayments: readonly Repayment[]
   readonly payout: Payout
   /** The money that the bank sent back, oldest first. Each return has its own reference. */
   readonly returns: readonly PayoutReturn[]
@@ -135,9 +155,9 @@ export function evolve(state: TransferState, event: TransferEvent): TransferStat
     }
     case 'WithdrawalCreated': {
       const payee = pickFields(payeeFields, event.data)
-      const { refundOf = null } = event.data
-      const unchanged = { payout: noPayout, returns: none, resolvedMinor: 0n }
-      return { kind: 'withdrawal', refundOf, ...unchanged, ...created(event.data), ...payee }
+      const { refundOf = null, repaymentOf = null } = event.data
+      const unchanged = { payout: noPayout, returns: none, repayments: none, resolvedMinor: 0n }
+      return { kind: 'withdrawal', refundOf, repaymentOf, ...unchanged, ...created(event.data), ...payee }
     }
     case 'TransferCompleted':
     case 'TransferCancelled':
@@ -170,6 +190,22 @@ export function evolve(state: TransferState, event: TransferEvent): TransferStat
       const returns = [...before.funds.returns, { amountMinor, receiptUrl }]
       const refundedMinor = before.funds.refundedMinor + (bookedAmountMinor ?? 0n)
       return withFunds(before, { ...before.funds, returns, refundedMinor }, hasAmountMismatch, at)
+    }
+    case 'RepaymentRequested': {
+      const { repaymentId, by, at, repaymentMethod, accountNumber, identityNumber } = event.data
+      const { repaymentReferenceId: referenceId, repaymentAmountMinor: amountMinor } = event.data
+      const before = withdrawal(state)
+      const payment = { repaymentId, referenceId, amountMinor, by, at, repaymentMethod, accountNumber, identityNumber }
+      const repayments = [...before.repayments, { ...payment, state: 'open' as const }]
+      return { ...before, repayments, updatedAt: at }
+    }
+    case 'RepaymentEnded': {
+      const { repaymentId, outcome, resolvedAmountMinor, at: updatedAt } = event.data
+      const before = withdrawal(state)
+      const repayments = before.repayments.map((each) =>
+        each.repaymentId === repaymentId ? { ...each, state: outcome } : each,
+      )
+      return { ...before, repayments, resolvedMinor: before.resolvedMinor + resolvedAmountMinor, updatedAt }
     }
     case 'RefundRequested':
       return requestedRefund(deposit(state), event.data)
@@ -313,10 +349,10 @@ export function unsettledMinor(transfer: Transfer): bigint {
   return availableMinor(funds) - bookedMinor
 }
 
-/** Returns the part of the unsettled money that no refund reserves. */
+/** Returns the part of the unsettled money that no refund and no repayment reserves. */
 export function undecidedMinor(transfer: Transfer): bigint {
   const unsettled = unsettledMinor(transfer)
-  const left = transfer.kind === 'deposit' ? unsettled - reservedMinor(transfer) : unsettled
+  const left = unsettled - reservedMinor(transfer)
   return left > 0n ? left : 0n
 }
 
@@ -325,12 +361,14 @@ export function refundableMinor(transfer: Deposit): bigint {
   return availableMinor(transfer.funds) - reservedMinor(transfer)
 }
 
-/** Returns the money of the refunds that are proposed or open. */
-export function reservedMinor({ refunds }: Deposit): bigint {
-  return refunds.reduce((sum, { state, amountMinor }) => (reservesMoney(state) ? sum + amountMinor : sum), 0n)
+/** Returns the money of the refunds that are proposed or open, or of the open repayments. */
+export function reservedMinor(transfer: Transfer): bigint {
+  const payments = transfer.kind === 'deposit' ? transfer.refunds : transfer.repayments
+  return payments.reduce<bigint>((sum, { state, amountMinor }) => (reservesMoney(state) ? sum + amountMinor : sum), 0n)
 }
 
-export const reservesMoney = (state: Refund['state']): boolean => state === 'proposed' || state === 'open'
+export const reservesMoney = (state: Refund['state'] | Repayment['state']): boolean =>
+  state === 'proposed' || state === 'open'
 
 /**
  * Returns whether an approver must decide about a transfer: some money is undecided, only a completion is evidence of it, or a correction or
@@ -421,7 +459,8 @@ function erased(before: Transfer, updatedAt: string): Transfer {
   if (after.kind === 'deposit') return { ...after, refunds: after.refunds.map(erasedRefund) }
   const { approval } = after.payout
   const payout = { ...after.payout, approval: approval && { ...approval, accountNumber: erasedText } }
-  return { ...after, ...erasedFields(payeeFields, after), payout }
+  const repayments = after.repayments.map((each) => ({ ...each, ...erasedFields(payeeFields, each) }))
+  return { ...after, ...erasedFields(payeeFields, after), payout, repayments }
 }
 
 function erasedRefund(refund: Refund): Refund {
@@ -437,6 +476,11 @@ const noPayee = Object.fromEntries(Object.keys(payeeFields).map((name) => [name,
 export function requestOf(transfer: Transfer) {
   const payee = transfer.kind === 'withdrawal' ? statedFields(payeeFields, transfer) : noPayee
   return { ...statedFields(requestedFields, transfer), ...payee }
+}
+
+/** Returns whether a withdrawal pays a refund, or pays again what came back. */
+export function isLinked({ refundOf, repaymentOf }: Withdrawal): boolean {
+  return refundOf !== null || repaymentOf !== null
 }
 
 export const isErased = ({ userId }: Transfer): boolean => userId === erasedText
@@ -546,6 +590,8 @@ const countedBy: { readonly [type in TransferEvent['type']]: readonly Counted[] 
   RefundRequested: [],
   RefundApproved: [],
   RefundEnded: [],
+  RepaymentRequested: [],
+  RepaymentEnded: ['Resolved'],
   AttentionResolved: ['Resolved'],
   CorrectionProposed: [],
   TransferCorrected: ['Corrected'],
@@ -577,6 +623,10 @@ export function figuresOf({ type, data }: TransferEvent): readonly Figure[] | un
   if (type === 'LateFundsReceived' || type === 'FundsReceived') amountMinor = receivedMinor
   if (type === 'WithdrawalReturned') amountMinor = data.returnedAmountMinor
   if (type === 'AttentionResolved') amountMinor = data.resolvedAmountMinor
+  if (type === 'RepaymentEnded') {
+    if (data.outcome !== 'paid') return []
+    amountMinor = data.resolvedAmountMinor
+  }
   return countedBy[type]?.map((counted) => ({ counted, amountMinor, transactionAmountMinor, receivedMinor }))
 }
 

@@ -264,6 +264,7 @@ export const permissionOf = {
   return: 'transfers:settle',
   'payout-returned': 'transfers:settle',
   refund: 'transfers:settle',
+  'pay-again': 'transfers:settle',
   'approve-refund': 'transfers:approve',
   'reject-refund': 'transfers:approve',
   resolve: 'transfers:approve',
@@ -284,6 +285,17 @@ const RefundView = Type.Object({
   receiptUrl: Nullable(Text),
   /** The viewer can approve it. */
   canApprove: Type.Boolean(),
+})
+
+const RepaymentView = Type.Object({
+  repaymentId: Text,
+  referenceId: Text,
+  amountMinor: Minor,
+  state: OneOf(['open', 'paid', 'cancelled', 'failed', 'refused']),
+  userId: Text,
+  name: Text,
+  at: Time,
+  accountNumber: Text,
 })
 
 /** One transfer, read from the log and therefore current. */
@@ -314,6 +326,10 @@ export const TransferDetail = Type.Object({
   refunds: List(RefundView),
   /** The deposit whose money the withdrawal returns. */
   refundOf: Nullable(Text),
+  /** The repayments of a withdrawal that came back, oldest first. */
+  repayments: List(RepaymentView),
+  /** The withdrawal that came back and that this one pays again. */
+  repaymentOf: Nullable(Text),
   /** The amount of a completion that names none. 0 if money was received and none of it is available. */
   expectedMinor: Minor,
   /** The deposit stays open because it holds a part of its amount. */
@@ -396,6 +412,12 @@ export const RefundAction = Type.Object({
   accountNumber: Type.Optional(Type.String({ minLength: 1, maxLength: 64, pattern: printableNotBlank })),
 })
 export type RefundAction = Static<typeof RefundAction>
+export const PayAgainAction = Type.Object({
+  ...Seen,
+  amountMinor: PositiveMinor,
+  accountNumber: Type.String({ minLength: 1, maxLength: 64, pattern: printableNotBlank }),
+})
+export type PayAgainAction = Static<typeof PayAgainAction>
 export const RefundDecision = Type.Object({ ...Seen, refundId: Text })
 export type RefundDecision = Static<typeof RefundDecision>
 export const CorrectAction = Type.Object({

@@ -18,6 +18,7 @@ import {
   WithdrawalAction,
   WithdrawalCancellation,
   WithdrawalCompletion,
+  WithdrawalRepayment,
   WithdrawalReturn,
 } from './v1-schemas.js'
 import { shownActor, viewOfTransfer } from './v1-transfer-view.js'
@@ -145,6 +146,29 @@ export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
         request,
         (trackingId) =>
           transfers.act(trackingId, { type: 'ReturnPayout', ...back }, merchantContext(request), { revision }),
+        'withdrawal',
+      )
+    },
+  )
+  app.post(
+    '/v1/withdrawals/:trackingId/repayments',
+    settle(
+      'repayWithdrawal',
+      'Pay again what came back of a withdrawal',
+      WithdrawalRepayment,
+      'Creates a withdrawal to the account that you specify, which is paid like any other. ',
+    ),
+    (request) => {
+      const { revision, referenceId, accountNumber, identityNumber, paymentMethod } = request.body
+      const payee = { accountNumber, identityNumber: identityNumber ?? undefined, paymentMethod }
+      const repayment = {
+        type: 'RequestRepayment',
+        referenceId,
+        amountMinor: requiredAmount(request.amountText),
+      } as const
+      return act(
+        request,
+        (trackingId) => transfers.act(trackingId, { ...repayment, ...payee }, merchantContext(request), { revision }),
         'withdrawal',
       )
     },

@@ -4,7 +4,7 @@ import { maxReferenceIdLength } from '../../domain/fields.js'
 import type { Payee, Requested } from '../../domain/transfer/requested-fields.js'
 import { returnReasonCodes } from '../../domain/transfer/return-reasons.js'
 import { statusCodes } from '../../domain/transfer/status.js'
-import type { Refund as DomainRefund } from '../../domain/transfer/transfer.js'
+import type { Refund as DomainRefund, Repayment as DomainRepayment } from '../../domain/transfer/transfer.js'
 import type { RefundTarget as Target, TransferEvent, TransferKind } from '../../domain/transfer/transfer-events.js'
 import { type TSchema, Type } from '../../kernel/typebox.js'
 import { NullableString } from '../envelope.js'
@@ -78,6 +78,24 @@ const Refund = Type.Object(
   { title: 'Refund' },
 )
 
+const Repayment = Type.Object(
+  {
+    repaymentId: Type.String({ format: 'uuid', description: 'The trackingId of the withdrawal that pays it.' }),
+    referenceId: Type.String(),
+    amount: Type.Number(),
+    state: Type.Unsafe<DomainRepayment['state']>({
+      type: 'string',
+      enum: ['open', 'paid', 'cancelled', 'failed', 'refused'],
+      title: 'RepaymentState',
+      description: '`open`: its withdrawal has not ended. `cancelled`, `failed`, `refused`: it was not paid.',
+    }),
+    by: Type.String({ description: 'The user who requested it.' }),
+    at: Time,
+    accountNumber: Type.String({ description: 'The account that receives it.' }),
+  },
+  { title: 'Repayment' },
+)
+
 export const TransferResponse = Type.Object(
   {
     trackingId: TrackingId,
@@ -105,7 +123,7 @@ export const TransferResponse = Type.Object(
       examples: [0],
     }),
     reservedAmount: Type.Number({
-      description: 'Deposits: the amount of the refunds that are proposed or open.',
+      description: 'The amount of the refunds that are proposed or open, or of the open repayments.',
       examples: [0],
     }),
     resolvedAmount: Type.Number({ description: 'The amount that the operator resolved.', examples: [0] }),
@@ -139,6 +157,12 @@ export const TransferResponse = Type.Object(
     }),
     refundOf: NullableString({ description: 'Withdrawals: the trackingId of the deposit whose money it returns.' }),
     refunds: Type.Array(Refund, { description: 'Deposits: the refunds, oldest first.' }),
+    repaymentOf: NullableString({
+      description: 'Withdrawals: the trackingId of the withdrawal that came back and that it pays again.',
+    }),
+    repayments: Type.Array(Repayment, {
+      description: 'Withdrawals: the withdrawals that pay again what came back, oldest first.',
+    }),
     createdAt: Time,
     updatedAt: Time,
     expiresAt: NullableString({
@@ -251,8 +275,13 @@ const eventData = {
     description: 'The payment method of the refund.',
   }),
   refundOf: NullableString({ description: 'The deposit whose money the withdrawal returns.' }),
+  repaymentOf: NullableString({ description: 'The withdrawal that came back and that this one pays again.' }),
+  repaymentId: Type.String({ description: 'The trackingId of the withdrawal that pays it again.' }),
+  repaymentReferenceId: Type.String({ description: 'The referenceId of that withdrawal.' }),
+  repaymentAmount: Type.Number(),
+  repaymentMethod: Type.Integer({ description: 'The payment method of that withdrawal.' }),
   to: RefundTarget,
-  outcome: Type.String({ description: 'Why a refund was not paid: cancelled, failed, rejected or refused.' }),
+  outcome: Type.String({ description: 'How a refund or repayment ended, such as cancelled.' }),
   needsApproval: Type.Boolean({ description: 'Whether a second user must approve the refund.' }),
   resolvedAmount: Type.Number(),
   approvedAmount: Type.Number(),
@@ -330,7 +359,7 @@ const revision = Type.Integer({
 const Text = (description: string) => Type.String({ minLength: 1, maxLength: 500, description })
 const referenceIdText = Type.String({
   ...{ minLength: 1, maxLength: maxReferenceIdLength, pattern: printableNotBlank },
-  description: 'Your unique ID of the refund, which is the referenceId of its withdrawal.',
+  description: 'Your unique ID, which is the referenceId of the new withdrawal.',
 })
 
 const Reference = (description: string) => Type.String({ minLength: 1, maxLength: maxReferenceLength, description })
@@ -370,6 +399,24 @@ export const DepositRefund = Type.Object(
     ),
   },
   { title: 'RefundDepositRequest' },
+)
+export const WithdrawalRepayment = Type.Object(
+  {
+    revision,
+    amount: Type.Number({ description: 'The amount to pay again.' }),
+    referenceId: referenceIdText,
+    accountNumber: Type.String({
+      ...{ minLength: 1, maxLength: 64, pattern: printableNotBlank, examples: ['TR330006100519786457841326'] },
+      description: 'The account that receives the money.',
+    }),
+    identityNumber: Type.Optional(
+      NullableString({ maxLength: 64, pattern: printable, description: 'Identity number of the customer.' }),
+    ),
+    paymentMethod: Type.Optional(
+      Type.Integer({ description: 'The payment method of the new withdrawal; defaults to that of the earlier one.' }),
+    ),
+  },
+  { title: 'RepayWithdrawalRequest' },
 )
 export const TransferCorrection = Type.Object(
   {

@@ -4,6 +4,7 @@ import { isTerminal, statusCodes } from '../../domain/transfer/status.js'
 import {
   needsAttention,
   type Refund,
+  type Repayment,
   requestOf,
   reservedMinor,
   returnedMinor,
@@ -33,7 +34,7 @@ export function viewOfTransfer(transfer: Transfer, revision: number): TransferVi
     receivedAmount: toJsonNumber(kind === 'deposit' ? transfer.funds.receivedMinor : 0n),
     returnedAmount: toJsonNumber(returnedMinor(money)),
     refundedAmount: toJsonNumber(kind === 'deposit' ? transfer.funds.refundedMinor : 0n),
-    reservedAmount: toJsonNumber(kind === 'deposit' ? reservedMinor(transfer) : 0n),
+    reservedAmount: toJsonNumber(reservedMinor(transfer)),
     resolvedAmount: toJsonNumber(money.resolvedMinor),
     needsAttention: needsAttention(transfer),
     lateFunds: toJsonNumber(unsettledMinor(transfer)),
@@ -44,6 +45,8 @@ export function viewOfTransfer(transfer: Transfer, revision: number): TransferVi
     proposedAmount: transfer.proposedCorrection ? toJsonNumber(transfer.proposedCorrection.amountMinor) : null,
     refundOf: kind === 'withdrawal' ? transfer.refundOf : null,
     refunds: kind === 'deposit' ? transfer.refunds.map(viewOfRefund) : [],
+    repaymentOf: kind === 'withdrawal' ? transfer.repaymentOf : null,
+    repayments: kind === 'withdrawal' ? transfer.repayments.map(viewOfRepayment) : [],
     createdAt: transfer.createdAt,
     updatedAt: transfer.updatedAt,
     expiresAt: kind === 'deposit' ? transfer.expiresAt : null,
@@ -54,6 +57,10 @@ export function viewOfTransfer(transfer: Transfer, revision: number): TransferVi
 function viewOfRefund({ refundId, referenceId, amountMinor, to, state, by, at, accountNumber, receiptUrl }: Refund) {
   const amount = toJsonNumber(amountMinor)
   return { refundId, referenceId, amount, to, state, by: shownActor(by), at, accountNumber, receiptUrl }
+}
+
+function viewOfRepayment({ repaymentId, referenceId, amountMinor, state, by, at, accountNumber }: Repayment) {
+  return { repaymentId, referenceId, amount: toJsonNumber(amountMinor), state, by: shownActor(by), at, accountNumber }
 }
 
 function payoutView(transfer: Transfer) {

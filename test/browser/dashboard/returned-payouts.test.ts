@@ -67,6 +67,32 @@ else {
     t.equal(await approver.getByText('Needs attention').count(), 0)
   })
 
+  t.test('an operator pays it again to a corrected account', async (t) => {
+    const trackingId = await create('withdrawal', '80.00')
+    await service.transfers.act(trackingId, { type: 'Complete' }, context)
+    const back = { returnedAmountMinor: 80_00n, reasonCode: 'AC04', reference: 'RT-80' } as const
+    await service.transfers.act(trackingId, { type: 'ReturnPayout', ...back }, context)
+    const page = await openAs('operator', `/dashboard/transfers/${trackingId}`)
+    await page.getByRole('button', { name: 'Pay again…' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Pay Ada Lovelace again' })
+    await dialog.getByLabel('Account number').fill('TR940006100519786457009931')
+    t.strictSame(await faultsOf(page), [])
+    await ready(page, 'Create the withdrawal')
+    await dialog.getByRole('button', { name: 'Create the withdrawal' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await waitForText(page, 'Paid again')
+    await waitForText(page, 'Not paid yet')
+    const { transfer } = (await service.transfers.find(trackingId))!
+    const repayment = transfer.kind === 'withdrawal' ? transfer.repayments[0]! : undefined
+    await page.getByRole('link', { name: repayment!.referenceId }).click()
+    await page.waitForURL(`**/transfers/${repayment!.repaymentId}`)
+    await page.getByRole('link', { name: 'Show the earlier withdrawal' }).waitFor()
+    t.strictSame(await faultsOf(page), [])
+    await service.transfers.act(repayment!.repaymentId, { type: 'Complete' }, context)
+    await page.getByRole('link', { name: 'Show the earlier withdrawal' }).click()
+    await waitForText(page, 'Second payment ended')
+  })
+
   t.test('more than was paid is rejected with the amount that is left, in the language of the page', async (t) => {
     const trackingId = await create('withdrawal', '100.00')
     await service.transfers.act(trackingId, { type: 'Complete' }, context)

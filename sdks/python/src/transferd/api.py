@@ -32,6 +32,8 @@ __all__ = [
     "Refund",
     "RefundState",
     "RefundTarget",
+    "Repayment",
+    "RepaymentState",
     "ResendManyResult",
     "ResendResult",
     "Status",
@@ -62,6 +64,7 @@ AMOUNT_FIELDS = frozenset(
         "receivedAmountChange",
         "refundAmount",
         "refundedAmount",
+        "repaymentAmount",
         "reservedAmount",
         "resolvedAmount",
         "returnedAmount",
@@ -197,6 +200,16 @@ class RefundTarget(str, Enum):
     ACCOUNT = "account"
     WALLET = "wallet"
     ELSEWHERE = "elsewhere"
+
+
+class RepaymentState(str, Enum):
+    """The known values. Later versions of the service can send others."""
+
+    OPEN = "open"
+    PAID = "paid"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+    REFUSED = "refused"
 
 
 class Status(IntEnum):
@@ -383,11 +396,20 @@ class EventData:
     refund_method: Optional[int] = _named("refundMethod", default=None)
     #: The deposit whose money the withdrawal returns.
     refund_of: Optional[str] = _named("refundOf", default=None)
+    #: The withdrawal that came back and that this one pays again.
+    repayment_of: Optional[str] = _named("repaymentOf", default=None)
+    #: The trackingId of the withdrawal that pays it again.
+    repayment_id: Optional[str] = _named("repaymentId", default=None)
+    #: The referenceId of that withdrawal.
+    repayment_reference_id: Optional[str] = _named("repaymentReferenceId", default=None)
+    repayment_amount: Optional[Amount] = _named("repaymentAmount", default=None)
+    #: The payment method of that withdrawal.
+    repayment_method: Optional[int] = _named("repaymentMethod", default=None)
     #: ``account``: a withdrawal pays it. ``wallet``: the wallet credits the account that paid the
     #: deposit. ``elsewhere``: it was returned without the service. ``RefundTarget`` has the known
     #: values.
     to: Optional[str] = _named("to", default=None)
-    #: Why a refund was not paid: cancelled, failed, rejected or refused.
+    #: How a refund or repayment ended, such as cancelled.
     outcome: Optional[str] = _named("outcome", default=None)
     #: Whether a second user must approve the refund.
     needs_approval: Optional[bool] = _named("needsApproval", default=None)
@@ -513,6 +535,22 @@ class Refund:
 
 
 @dataclass(frozen=True)
+class Repayment:
+    #: The trackingId of the withdrawal that pays it.
+    repayment_id: str = _named("repaymentId")
+    reference_id: str = _named("referenceId")
+    amount: Amount = _named("amount")
+    #: ``open``: its withdrawal has not ended. ``cancelled``, ``failed``, ``refused``: it was not paid.
+    #: ``RepaymentState`` has the known values.
+    state: str = _named("state")
+    #: The user who requested it.
+    by: str = _named("by")
+    at: str = _named("at")
+    #: The account that receives it.
+    account_number: str = _named("accountNumber")
+
+
+@dataclass(frozen=True)
 class ResendManyResult:
     #: The number of callbacks that will be resent.
     requeued: int = _named("requeued")
@@ -554,7 +592,7 @@ class Transfer:
     returned_amount: Amount = _named("returnedAmount")
     #: Deposits: the part of the returned amount that was booked.
     refunded_amount: Amount = _named("refundedAmount")
-    #: Deposits: the amount of the refunds that are proposed or open.
+    #: The amount of the refunds that are proposed or open, or of the open repayments.
     reserved_amount: Amount = _named("reservedAmount")
     #: The amount that the operator resolved.
     resolved_amount: Amount = _named("resolvedAmount")
@@ -590,6 +628,10 @@ class Transfer:
     refund_of: Optional[str] = _named("refundOf")
     #: Deposits: the refunds, oldest first.
     refunds: List[Refund] = _named("refunds")
+    #: Withdrawals: the trackingId of the withdrawal that came back and that it pays again.
+    repayment_of: Optional[str] = _named("repaymentOf")
+    #: Withdrawals: the withdrawals that pay again what came back, oldest first.
+    repayments: List[Repayment] = _named("repayments")
     created_at: str = _named("createdAt")
     updated_at: str = _named("updatedAt")
     #: Deposits only. It is later while a deposit holds a part of its amount.
@@ -1249,6 +1291,44 @@ class Operations:
         )
         return self._send(request)
 
+    def repay_withdrawal(
+        self,
+        tracking_id: str,
+        *,
+        revision: int,
+        amount: str,
+        reference_id: str,
+        account_number: str,
+        identity_number: Optional[str] = None,
+        payment_method: Optional[int] = None,
+    ) -> Transfer:
+        """Pay again what came back of a withdrawal. Creates a withdrawal to the account that you specify,
+        which is paid like any other. Send the ``revision`` that you saw: if the transfer has changed
+        since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope
+        ``settlement``.
+
+        revision: The last revision that you saw: if the transfer has changed since, nothing is done.
+        amount: The amount to pay again.
+        reference_id: Your unique ID, which is the referenceId of the new withdrawal.
+        account_number: The account that receives the money.
+        identity_number: Identity number of the customer.
+        payment_method: The payment method of the new withdrawal; defaults to that of the earlier one.
+        """
+        request = ApiRequest(
+            "POST",
+            f"/v1/withdrawals/{quote(tracking_id, safe='')}/repayments",
+            Transfer,
+            body={
+                "revision": revision,
+                "amount": amount,
+                "referenceId": reference_id,
+                "accountNumber": account_number,
+                "identityNumber": identity_number,
+                "paymentMethod": payment_method,
+            },
+        )
+        return self._send(request)
+
     def refund_deposit(
         self,
         tracking_id: str,
@@ -1268,7 +1348,7 @@ class Operations:
 
         revision: The last revision that you saw: if the transfer has changed since, nothing is done.
         amount: The amount to return.
-        reference_id: Your unique ID of the refund, which is the referenceId of its withdrawal.
+        reference_id: Your unique ID, which is the referenceId of the new withdrawal.
         account_number: The account that receives the money. Without it, the wallet account that paid the
             deposit.
         identity_number: Identity number of the customer.
@@ -1928,6 +2008,44 @@ class AsyncOperations:
         )
         return await self._send(request)
 
+    async def repay_withdrawal(
+        self,
+        tracking_id: str,
+        *,
+        revision: int,
+        amount: str,
+        reference_id: str,
+        account_number: str,
+        identity_number: Optional[str] = None,
+        payment_method: Optional[int] = None,
+    ) -> Transfer:
+        """Pay again what came back of a withdrawal. Creates a withdrawal to the account that you specify,
+        which is paid like any other. Send the ``revision`` that you saw: if the transfer has changed
+        since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope
+        ``settlement``.
+
+        revision: The last revision that you saw: if the transfer has changed since, nothing is done.
+        amount: The amount to pay again.
+        reference_id: Your unique ID, which is the referenceId of the new withdrawal.
+        account_number: The account that receives the money.
+        identity_number: Identity number of the customer.
+        payment_method: The payment method of the new withdrawal; defaults to that of the earlier one.
+        """
+        request = ApiRequest(
+            "POST",
+            f"/v1/withdrawals/{quote(tracking_id, safe='')}/repayments",
+            Transfer,
+            body={
+                "revision": revision,
+                "amount": amount,
+                "referenceId": reference_id,
+                "accountNumber": account_number,
+                "identityNumber": identity_number,
+                "paymentMethod": payment_method,
+            },
+        )
+        return await self._send(request)
+
     async def refund_deposit(
         self,
         tracking_id: str,
@@ -1947,7 +2065,7 @@ class AsyncOperations:
 
         revision: The last revision that you saw: if the transfer has changed since, nothing is done.
         amount: The amount to return.
-        reference_id: Your unique ID of the refund, which is the referenceId of its withdrawal.
+        reference_id: Your unique ID, which is the referenceId of the new withdrawal.
         account_number: The account that receives the money. Without it, the wallet account that paid the
             deposit.
         identity_number: Identity number of the customer.

@@ -19,6 +19,7 @@ import {
   CompleteAction,
   CorrectAction,
   MessageAction,
+  PayAgainAction,
   PayoutReturnedAction,
   PlainAction,
   TransferParams as params,
@@ -35,7 +36,7 @@ import { actorNames, userContext } from '../session-guard.js'
 import { actorOf, detailOf, seenTransfer } from '../transfers/dashboard-transfer-view.js'
 
 /** The actions that need a recent sign-in above the merchant's threshold. */
-const largePayments: readonly TransferAction[] = ['complete', 'correct', 'return', 'refund']
+const largePayments: readonly TransferAction[] = ['complete', 'correct', 'return', 'refund', 'pay-again']
 
 type ActionRequest = FastifyRequest<{ Params: { trackingId: string } }>
 
@@ -164,6 +165,16 @@ export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
       const referenceId = derivedEventId(trackingId, `refund ${revision}`)
       const refund = { type: 'RequestRefund', referenceId, amountMinor, to, accountNumber } as const
       return transfers.act(trackingId, refund, userContext(request), { revision })
+    })
+  })
+  app.post(url('pay-again'), options('pay-again', PayAgainAction), (request) => {
+    const { revision, accountNumber } = request.body
+    const amountMinor = amountOf('amountMinor', request.body.amountMinor)!
+    return act(request, (trackingId, transfer) => {
+      requireRecentSignIn(request, transfer, amountMinor)
+      const referenceId = derivedEventId(trackingId, `repayment ${revision}`)
+      const repayment = { type: 'RequestRepayment', referenceId, amountMinor, accountNumber } as const
+      return transfers.act(trackingId, repayment, userContext(request), { revision })
     })
   })
   app.post(url('payout-returned'), options('payout-returned', PayoutReturnedAction), async (request) => {

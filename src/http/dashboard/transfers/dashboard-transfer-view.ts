@@ -10,6 +10,7 @@ import {
   needsAttention,
   noFunds,
   type Refund,
+  type Repayment,
   refundableMinor,
   requestOf,
   returnedMinor,
@@ -113,8 +114,10 @@ export async function detailOf(request: FastifyRequest, found: FoundTransfer): P
     refundableMinor: transfer.kind === 'deposit' ? Number(refundableMinor(transfer)) : 0,
     walletRefund:
       transfer.kind === 'deposit' && !actor.isManual && request.server.services.transfers.rules.walletRefunds,
-    refunds: transfer.kind === 'deposit' ? transfer.refunds.map((refund) => refundOf(request, refund)) : [],
+    refunds: transfer.kind === 'deposit' ? transfer.refunds.map((refund) => refundView(request, refund)) : [],
     refundOf: transfer.kind === 'withdrawal' ? transfer.refundOf : null,
+    repayments: transfer.kind === 'withdrawal' ? transfer.repayments.map((each) => repaymentView(request, each)) : [],
+    repaymentOf: transfer.kind === 'withdrawal' ? transfer.repaymentOf : null,
     expectedMinor: Number(expectedMinor(transfer) ?? 0n),
     waitsForRest: waitsForRest(transfer),
     payments: funds.payments.map(({ amountMinor, reference, receiptUrl, at }) => {
@@ -167,7 +170,13 @@ export function actorOf(request: FastifyRequest, { merchantId, paymentMethod }: 
   return { by: userActor(request), ...rules, at: clock() }
 }
 
-function refundOf(request: FastifyRequest, refund: Refund) {
+function repaymentView(request: FastifyRequest, repayment: Repayment) {
+  const { repaymentId, referenceId, amountMinor, state, by, at, accountNumber } = repayment
+  const payment = { amountMinor: Number(amountMinor), state, accountNumber }
+  return { repaymentId, referenceId, ...payment, ...personOf(request, by), at }
+}
+
+function refundView(request: FastifyRequest, refund: Refund) {
   const { refundId, referenceId, amountMinor, to, state, by, at, accountNumber, receiptUrl } = refund
   const isApprover = isAllowed(request.viewer.role, permissionOf['approve-refund'])
   const canApprove = state === 'proposed' && isApprover && by !== userActor(request)

@@ -108,6 +108,7 @@ export function ActionFields({ action, seen, mustConfirm, onAmount }: ActionFiel
       )}
       {action === 'payout-returned' && <PayoutReturnFields seen={seen} />}
       {action === 'refund' && <RefundFields seen={seen} />}
+      {action === 'pay-again' && <PayAgainFields seen={seen} />}
     </>
   )
 }
@@ -130,6 +131,28 @@ function RefundFields({ seen }: Pick<ActionFieldsProps, 'seen'>) {
         label={text('fields.accountNumber')}
         description={text(seen.walletRefund ? 'transfer.refundAccountOrWallet' : 'transfer.refundAccount')}
         required={!seen.walletRefund}
+        spellCheck={false}
+      />
+    </>
+  )
+}
+
+function PayAgainFields({ seen }: Pick<ActionFieldsProps, 'seen'>) {
+  const text = useText()
+  return (
+    <>
+      <AmountField
+        name="amountMinor"
+        label={text('transfer.payAgainAmount')}
+        defaultMinor={seen.undecidedMinor}
+        required
+        autoFocus
+      />
+      <TextField
+        name="accountNumber"
+        label={text('fields.accountNumber')}
+        description={text('transfer.refundAccount')}
+        required
         spellCheck={false}
       />
     </>

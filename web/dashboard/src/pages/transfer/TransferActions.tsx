@@ -35,6 +35,7 @@ const icons: { readonly [action in TransferAction]: LucideIcon } = {
   return: Undo2,
   'payout-returned': Undo2,
   refund: Undo2,
+  'pay-again': HandCoins,
   'approve-refund': UserCheck,
   'reject-refund': X,
   resolve: Scale,
@@ -44,7 +45,7 @@ const icons: { readonly [action in TransferAction]: LucideIcon } = {
 /** The order of the buttons. */
 const order = [
   ...(['complete', 'receive', 'approve-correction', 'approve-refund', 'reject-refund', 'approve', 'claim'] as const),
-  ...(['release', 'return', 'resolve', 'reopen', 'manual-control', 'payout-returned'] as const),
+  ...(['release', 'return', 'pay-again', 'resolve', 'reopen', 'manual-control', 'payout-returned'] as const),
   ...(['refund', 'correct', 'cancel'] as const),
 ]
 /** The first possible one is the next step. */

@@ -42,6 +42,14 @@ export function TransferDetails({ detail }: { detail: TransferDetail }) {
               </Link>
             ),
           },
+          {
+            label: text('fields.repaymentOf'),
+            value: detail.repaymentOf !== null && (
+              <Link to="/transfers/$trackingId" params={{ trackingId: detail.repaymentOf }}>
+                {text('transfer.repaidWithdrawal')}
+              </Link>
+            ),
+          },
           { label: text('fields.paymentMethod'), value: methodName(detail.paymentMethod) },
           { label: text('fields.channel'), value: channel && (known(`transfer.channel.${channel}`) ?? channel) },
           { label: text('fields.name'), value: <bdi>{detail.name}</bdi> },

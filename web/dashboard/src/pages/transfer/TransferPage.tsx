@@ -13,7 +13,7 @@ import { TransferDetails } from './TransferDetails'
 import { TransferHeadline } from './TransferHeadline'
 import { TransferMoney } from './TransferMoney'
 import { TransferPeople } from './TransferPeople'
-import { TransferRefunds } from './TransferRefunds'
+import { TransferRefunds, TransferRepayments } from './TransferRefunds'
 import { TransferSteps } from './TransferSteps'
 import { TransferStory } from './TransferStory'
 import { useFollowedTransfer, useTransfer, useTransferHistory } from './use-transfer'
@@ -76,6 +76,7 @@ function Transfer({ detail }: { detail: TransferDetail }) {
               <div className="TransferPage-side">
                 <TransferMoney detail={detail} />
                 <TransferRefunds refunds={detail.refunds} />
+                <TransferRepayments repayments={detail.repayments} />
                 <TransferCallbacks trackingId={detail.trackingId} />
                 <TransferPeople detail={detail} items={items} />
               </div>

@@ -33,6 +33,38 @@ export function TransferRefunds({ refunds }: Pick<TransferDetail, 'refunds'>) {
   )
 }
 
+/** Shows the withdrawals that pay again what came back, oldest first. */
+export function TransferRepayments({ repayments }: Pick<TransferDetail, 'repayments'>) {
+  const text = useText()
+  const actorName = useActorName()
+  if (repayments.length === 0) return null
+  return (
+    <Card title={text('fields.repayments')}>
+      <dl className="TransferMoney">
+        {repayments.map(({ repaymentId, referenceId, amountMinor, state, name, at, accountNumber }) => (
+          <div key={repaymentId}>
+            <dt>
+              {text(`transfer.repayment.${state}`)}
+              <span className="TransferMoney-more">
+                <AccountNumber account={accountNumber} />
+              </span>
+              <span className="TransferMoney-more">
+                <bdi>{actorName(name)}</bdi>, <Time at={at} exact />
+              </span>
+              <span className="TransferMoney-more">
+                <TransferLink trackingId={repaymentId} referenceId={referenceId} />
+              </span>
+            </dt>
+            <dd>
+              <Amount minor={amountMinor} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Card>
+  )
+}
+
 function RefundMore({ refund }: { readonly refund: Refund }) {
   const text = useText()
   const actorName = useActorName()

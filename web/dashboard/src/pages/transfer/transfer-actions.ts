@@ -4,6 +4,7 @@ import type {
   CorrectAction,
   Kind,
   MessageAction,
+  PayAgainAction,
   PayoutReturnedAction,
   PlainAction,
   ReasonAction,
@@ -59,6 +60,7 @@ type Body =
   | PayoutReturnedAction
   | RefundAction
   | RefundDecision
+  | PayAgainAction
 
 /** Carries out an action on the transfer that the user saw. The server rejects it if the transfer has changed since. */
 export async function act(
@@ -99,6 +101,12 @@ async function bodyOf(action: TransferAction, seen: TransferDetail, data: FormDa
       const amountMinor = fieldMinor(data, 'amountMinor') ?? 0
       return { revision, amountMinor, ...(accountNumber !== '' && { accountNumber }) }
     }
+    case 'pay-again':
+      return {
+        revision,
+        amountMinor: fieldMinor(data, 'amountMinor') ?? 0,
+        accountNumber: fieldText(data, 'accountNumber'),
+      }
     case 'approve-refund':
     case 'reject-refund':
       return { revision, refundId: proposedRefund(seen)?.refundId ?? '' }

@@ -5,7 +5,7 @@ import { paymentDecider } from '../../src/domain/payment.js'
 import { paymentStream } from '../../src/domain/streams.js'
 import type { Deposit } from '../../src/domain/transfer/transfer.js'
 import { type EventStore, StoreUnavailableError } from '../../src/event-store/event-store.js'
-import { startRefunds } from '../../src/processes/refunds.js'
+import { startLinkedPayouts } from '../../src/processes/linked-payouts.js'
 import { startProjections } from '../../src/projections/start-projections.js'
 import { transfersProjection } from '../../src/projections/transfers-projection.js'
 import { WalletUnavailableError } from '../../src/wallet/wallet.js'
@@ -42,7 +42,7 @@ async function parts(t: Test, wallet: MemoryWallet) {
   }
   await transfers.receiveFunds(trackingId, 1, { receivedAmountMinor: 100_00n, receiptUrl: null }, context)
   const projections = startProjections(stores, [transfersProjection])
-  const refunds = startRefunds({ ...stores, transfers, wallet })
+  const refunds = startLinkedPayouts({ ...stores, transfers, wallet })
   t.teardown(async () => {
     await refunds.stop()
     await projections.stop()
@@ -110,7 +110,7 @@ t.test('finishes refunds that a killed request did not continue', async (t) => {
   const { refundId } = (await depositOf()).refunds[0]!
   t.equal(await transfers.find(refundId), undefined)
   const projections = startProjections(stores, [transfersProjection])
-  const refunds = startRefunds({ ...stores, transfers, wallet: new MemoryWallet() })
+  const refunds = startLinkedPayouts({ ...stores, transfers, wallet: new MemoryWallet() })
   await until(async () => (await transfers.find(refundId)) !== undefined)
   await interrupted(refundId, { type: 'Complete' })
   t.match(await transfers.find(refundId), { transfer: { status: 'Completed' } })
