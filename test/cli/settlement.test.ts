@@ -239,7 +239,7 @@ t.test('records the parts of a bank transfer, each reference once', async (t) =>
 })
 
 t.test('records money of a payout that comes back, until it is resolved', async (t) => {
-  const { body } = await client.withdrawal('came-back', '100.00', 'TR330006100519786457841326')
+  const { body } = await client.withdrawal('paid-again', '100.00', 'TR330006100519786457841326')
   const trackingId = String((body.result as { trackingId: string }).trackingId)
   const back = ['returned', trackingId, '--amount', '60', '--reason-code', 'AC04', '--reference']
   const early = await runCli(directory, ['transfers', ...back, 'RT1'])
@@ -290,7 +290,7 @@ t.test('corrects a completed transfer, above the threshold with a second user', 
 })
 
 t.test('pays again what came back', async (t) => {
-  const { body } = await client.withdrawal('came-back', '100.00', 'TR330006100519786457841326')
+  const { body } = await client.withdrawal('paid-again', '100.00', 'TR330006100519786457841326')
   const { trackingId } = (body.result ?? body) as { trackingId: string }
   await transfers('complete', trackingId)
   await transfers('returned', trackingId, '--amount', '60', '--reason-code', 'AC04', '--reference', 'RT-60')

@@ -41,7 +41,7 @@ else {
     await waitForText(page, 'Needs attention')
     await waitForText(
       page,
-      /^Some of the paid money came back, and no one has decided about it\. An operator or approver must/,
+      /^Some of the paid money came back, and no one has decided about it\. Use one of the buttons/,
     )
     t.match(
       await moneyOf(page),
