@@ -18,7 +18,7 @@ interface Change {
 const shown: { readonly [Type in (MerchantEvent | EndpointEvent | UserEvent)['type']]: readonly string[] | null } = {
   MerchantRegistered: ['settings'],
   MerchantSettingsChanged: ['changes'],
-  ApprovalThresholdProposed: ['approvalAboveMinor'],
+  ApprovalThresholdProposed: ['approvalAboveMinor', 'withdrawalLimits', 'approvalOverDay'],
   ApiKeyRotated: ['previousValidUntil'],
   ApiKeyCreated: ['name', 'scopes', 'validUntil'],
   ApiKeyRevoked: ['keyId'],

@@ -38,7 +38,9 @@ t.test('issues credentials once and stores none of them in plain text', async (t
   t.equal(findByApiKey(another.webApiKey, merchant?.apiKeys ?? [])?.name, 'reports')
   t.equal(box.open(merchant?.secretKeys.all[0].sealed ?? '', secretOwner(issued.id, 'secretKey')), secret.value)
   t.equal(merchant?.webhookSecret.previous, undefined)
-  for (const { metadata } of events) t.strictSame(metadata, { ...context, schemaVersion: 1 })
+  for (const { type, metadata } of events) {
+    t.strictSame(metadata, { ...context, schemaVersion: type === 'MerchantRegistered' ? 2 : 1 })
+  }
 })
 
 t.test('does not open a secret for a different purpose than it was sealed for', async (t) => {

@@ -1,6 +1,7 @@
-import { Type } from '../../kernel/typebox.js'
-import { Data, type EventsOf, Nullable, OneOf, type ValueOf } from '../event.js'
+import { type TObject, type TProperties, Type } from '../../kernel/typebox.js'
+import { Data, type EventsOf, Nullable, OneOf, Since, type ValueOf, Versions, versionBefore } from '../event.js'
 import { Actor, Count, Id, Index, Minor, Sealed, Text, Time } from '../fields.js'
+import { WithdrawalLimit } from '../withdrawal-limits.js'
 import { scopes } from './api-key.js'
 
 /** A secret that is sealed with the master key. */
@@ -15,7 +16,7 @@ const PaymentInstructions = Data({
 })
 export type PaymentInstructions = ValueOf<typeof PaymentInstructions>
 
-const MerchantSettings = Data({
+const firstSettings = {
   name: Text,
   callbackUrl: Text,
   /** The addresses and CIDR ranges that are allowed to call; no one is if the list is empty. */
@@ -45,7 +46,15 @@ const MerchantSettings = Data({
   paymentInstructions: Type.Array(PaymentInstructions, { maxItems: 50 }),
   /** The amount above which a second person must approve a withdrawal before it is completed; null for none. */
   approvalAboveMinor: Nullable(Minor),
+}
+const MerchantSettings = Data({
+  ...firstSettings,
+  /** The limits above which a second person must approve a withdrawal; at most one for each scope and period. */
+  withdrawalLimits: Type.Array(WithdrawalLimit, { maxItems: 6 }),
+  /** Whether `approvalAboveMinor` also applies to the sum of the merchant's withdrawals in 24 hours. */
+  approvalOverDay: Type.Boolean(),
 })
+const noLimits = { withdrawalLimits: [], approvalOverDay: false }
 export type MerchantSettings = ValueOf<typeof MerchantSettings>
 const merchant = { merchantId: Id, at: Time }
 const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
@@ -54,21 +63,39 @@ const rotation = { ...merchant, previousValidUntil: Time }
 /** 0 for the SecretKey that the merchant is registered with, one more with each rotation. */
 const SecretKeyNumber = Index
 
+const registration = { apiKeySha256: Sha256, secretKey: Sealed, webhookSecret: Sealed }
+const thresholdProposal = {
+  ...merchant,
+  by: Actor,
+  /** The present one if only limits are proposed. */
+  approvalAboveMinor: Nullable(Minor),
+  /** Null if the limits stay. */
+  withdrawalLimits: Since(2, MerchantSettings.properties.withdrawalLimits),
+  approvalOverDay: Since(2, MerchantSettings.properties.approvalOverDay),
+}
+const SettingsChanges = <Properties extends TProperties>(settings: TObject<Properties>) =>
+  Data({ ...merchant, changes: Type.Partial(settings, { additionalProperties: false }) })
+
 /** The events of a merchant, in `merchant-<merchantId>`. API keys appear only as SHA-256 digests. */
 export const merchantEvents = {
-  MerchantRegistered: Data({
-    ...merchant,
-    settings: MerchantSettings,
-    apiKeySha256: Sha256,
-    secretKey: Sealed,
-    webhookSecret: Sealed,
-  }),
-  MerchantSettingsChanged: Data({
-    ...merchant,
-    changes: Type.Partial(MerchantSettings, { additionalProperties: false }),
-  }),
-  /** `by` wants to raise or remove the threshold. It stays until a second administrator confirms, which changes the settings. */
-  ApprovalThresholdProposed: Data({ ...merchant, by: Actor, approvalAboveMinor: Nullable(Minor) }),
+  MerchantRegistered: Versions(
+    [
+      {
+        schema: Data({ ...merchant, settings: Data(firstSettings), ...registration }),
+        upcast: (data) => ({ ...data, settings: { ...(data.settings as object), ...noLimits } }),
+      },
+    ],
+    Data({ ...merchant, settings: MerchantSettings, ...registration }),
+  ),
+  MerchantSettingsChanged: Versions(
+    [{ schema: SettingsChanges(Data(firstSettings)), upcast: (data) => data }],
+    SettingsChanges(MerchantSettings),
+  ),
+  /**
+   * `by` wants to raise or remove the threshold or limits. They stay until a second administrator confirms, which changes the settings. The
+   * next proposal replaces it.
+   */
+  ApprovalThresholdProposed: Versions([versionBefore(2, thresholdProposal)], Data(thresholdProposal)),
   /** The main key was replaced: the one that a merchant is registered with, with the usual scopes and no expiry. */
   ApiKeyRotated: Data({ ...rotation, apiKeySha256: Sha256 }),
   ApiKeyCreated: Data({
