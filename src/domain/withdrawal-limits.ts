@@ -6,6 +6,7 @@ import { toJsonNumber } from './money.js'
 // Limits on a merchant's withdrawals over a period. A withdrawal beyond a limit needs the approval of a second person.
 
 export const limitScopes = ['merchant', 'account', 'customer'] as const
+export type LimitScope = (typeof limitScopes)[number]
 const limit = {
   /** Whose withdrawals are counted together: all of the merchant, or those to one account or of one customer. */
   per: OneOf(...limitScopes),

@@ -4,7 +4,7 @@
 export type Amount = string
 
 /** The JSON fields that are amounts. */
-export const amountFields: ReadonlySet<string> = new Set(['Amount','TransactionAmount','amount','approvedAmount','confirmedAmount','correctedAmount','lateFunds','maxAmount','minAmount','previousAmount','proposedAmount','receivedAmount','receivedAmountChange','resolvedAmount','returnedAmount','transactionAmount'])
+export const amountFields: ReadonlySet<string> = new Set(['Amount','TransactionAmount','actualAmount','amount','approvedAmount','confirmedAmount','correctedAmount','lateFunds','maxAmount','minAmount','previousAmount','proposedAmount','receivedAmount','receivedAmountChange','resolvedAmount','returnedAmount','transactionAmount'])
 
 /** The known values. Later versions of the service can send others. */
 export const ErrorCode = {
@@ -96,6 +96,14 @@ export const Kind = {
   withdrawal: 'withdrawal',
 } as const
 export type Kind = (typeof Kind)[keyof typeof Kind] | (string & {})
+
+/** The known values. Later versions of the service can send others. */
+export const LimitScope = {
+  merchant: 'merchant',
+  account: 'account',
+  customer: 'customer',
+} as const
+export type LimitScope = (typeof LimitScope)[keyof typeof LimitScope] | (string & {})
 
 /** The known values. Later versions of the service can send others. */
 export const PaymentMethodType = {
@@ -383,6 +391,21 @@ export interface EventData {
   readonly openUntil?: string | undefined
 }
 
+export interface ExceededLimit {
+  /** Whose withdrawals are counted together. */
+  readonly per: LimitScope
+  /** The period: 24 hours, or 720 (30 days). */
+  readonly hours: number
+  /** The largest number of withdrawals without an approval. */
+  readonly count: number | null
+  /** The largest sum of withdrawals without an approval. */
+  readonly amount: Amount | null
+  /** The number of withdrawals in the period, with this one. */
+  readonly actualCount: number
+  /** Their sum, with this one. */
+  readonly actualAmount: Amount
+}
+
 export interface Feed {
   readonly items: readonly FeedEvent[]
   /** The value for `after` in the next request; null while there are no events. */
@@ -523,6 +546,8 @@ export interface Transfer {
   readonly bankFile: string | null
   /** Withdrawals: the amount that a second user has approved. */
   readonly approvedAmount: Amount | null
+  /** Withdrawals: the limits of the operator that it was beyond when its payout started, or would be now. A second user must approve it. */
+  readonly exceededLimits: readonly ExceededLimit[]
   /** The corrected amount that waits for the approval of a second user. */
   readonly proposedAmount: Amount | null
   readonly createdAt: string
@@ -684,7 +709,7 @@ export abstract class Operations {
 
   /** Get a transfer. The WebApiKey needs the scope `read`. */
   async getTransfer(trackingId: string): Promise<Transfer> {
-    return this.send({ method: 'GET', path: `/v1/transfers/${segment(trackingId)}`, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
+    return this.send({ method: 'GET', path: `/v1/transfers/${segment(trackingId)}`, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'exceededLimits', 'createdAt', 'updatedAt', 'revision'] })
   }
 
   /** List transfers. Newest first. A new transfer can take a moment to appear, except in a search by referenceId. With `metadata`, a page can be short or empty although `nextCursor` leads to more. The WebApiKey needs the scope `read`. */
@@ -744,31 +769,31 @@ export abstract class Operations {
 
   /** Claim a withdrawal for 15 minutes. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   async claimWithdrawal(trackingId: string, body: WithdrawalActionRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/claim`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
+    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/claim`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'exceededLimits', 'createdAt', 'updatedAt', 'revision'] })
   }
 
   /** Release a claim. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   async releaseWithdrawal(trackingId: string, body: WithdrawalActionRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/release`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
+    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/release`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'exceededLimits', 'createdAt', 'updatedAt', 'revision'] })
   }
 
   /** Complete a paid withdrawal. Requires your own claim. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   async completeWithdrawal(trackingId: string, body: CompleteWithdrawalRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/complete`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
+    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/complete`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'exceededLimits', 'createdAt', 'updatedAt', 'revision'] })
   }
 
   /** Cancel a withdrawal without paying it. Requires your own claim. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   async cancelWithdrawal(trackingId: string, body: CancelWithdrawalRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/cancel`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
+    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/cancel`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'exceededLimits', 'createdAt', 'updatedAt', 'revision'] })
   }
 
   /** Record a payment for a deposit that is paid manually. Payments add up. The deposit is completed when their sum is the requested amount within your tolerance. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   async receiveDeposit(trackingId: string, body: ReceiveDepositRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/deposits/${segment(trackingId)}/receive`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
+    return this.send({ method: 'POST', path: `/v1/deposits/${segment(trackingId)}/receive`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'exceededLimits', 'createdAt', 'updatedAt', 'revision'] })
   }
 
   /** Correct the amount of a completed transfer. The status stays, and a callback with the new amount follows. Above the threshold for approvals, a second user must approve the correction: until then it is the `proposedAmount`. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   async correctTransfer(trackingId: string, body: CorrectTransferRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/transfers/${segment(trackingId)}/correct`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
+    return this.send({ method: 'POST', path: `/v1/transfers/${segment(trackingId)}/correct`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'exceededLimits', 'createdAt', 'updatedAt', 'revision'] })
   }
 }

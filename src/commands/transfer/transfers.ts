@@ -194,6 +194,24 @@ export class TransferCommands {
     }
   }
 
+  /** Returns the limits that each open withdrawal is beyond ({@link PayoutCounts.knownExceeded}), by its trackingId. */
+  async exceededLimits(transfers: readonly Transfer[]): Promise<ReadonlyMap<string, readonly ExceededLimit[]>> {
+    const open = transfers.filter(({ kind, status }) => kind === 'withdrawal' && !isTerminal(status))
+    const settingsOf = new Map<string, MerchantSettings>()
+    for (const merchantId of new Set(open.map((transfer) => transfer.merchantId))) {
+      const settings = await this.settingsOf(merchantId)
+      await this.payouts.refresh(merchantId, settings)
+      if (settings) settingsOf.set(merchantId, settings)
+    }
+    const at = this.clock()
+    const entries = open.flatMap((transfer) => {
+      const settings = settingsOf.get(transfer.merchantId)
+      const { trackingId, amountMinor } = transfer
+      return settings ? [[trackingId, this.payouts.knownExceeded(transfer, settings, amountMinor, at)] as const] : []
+    })
+    return new Map(entries)
+  }
+
   /**
    * Produces a file from which a bank pays withdrawals, and records it on each of them, or on none. The file exists for its caller only once
    * every record is in the log, so no two files contain the same withdrawal without a reason.
