@@ -10,14 +10,16 @@ import {
   defaultSettings,
   depositExpiryMinutes,
   type EndpointWarning,
+  maxLimitCount,
   maxNameLength,
   maxWalletExpiryMinutes,
   overlapMinutes,
   rateLimitPerSecond,
   signedCreates,
 } from '../domain/merchant/merchant-settings.js'
-import { toJsonNumber } from '../domain/money.js'
+import { formatTwoDecimals, toJsonNumber } from '../domain/money.js'
 import { refusalText } from '../domain/refusal-texts.js'
+import { limitScopes, type WithdrawalLimit } from '../domain/withdrawal-limits.js'
 import { pageOfAll, positionOfId } from '../queries/list-page.js'
 import type { CommandStores } from './cli-stores.js'
 import { accepted, defineCommand, findMerchant } from './command.js'
@@ -51,6 +53,8 @@ type Setting = keyof MerchantSettings
 const name = option('<name>', 'shown to customers', text(maxNameLength))
 const callbackUrl = option('<url>', 'the address for status callbacks', visible)
 const expiry = `time to finish a deposit, ${depositExpiryMinutes.min} to ${depositExpiryMinutes.max}; ${maxWalletExpiryMinutes} at most apply to a wallet`
+const limits =
+  'more withdrawals need a second person, such as "account 24h 5 2000.00" or "merchant 30d 100 -"; repeatable'
 const instructions = 'the payment instructions for a manual payment method; repeatable'
 const settingOptions = {
   name,
@@ -61,6 +65,8 @@ const settingOptions = {
   mismatchTolerance: option('<amount>', 'the largest difference that is not a mismatch', tolerance),
   manualControlAbove: option('<amount>', 'larger deposits need manual review', amount),
   approvalAbove: option('<amount>', 'larger withdrawals and corrections need a second person', amount),
+  approvalOverDay: flag('--approval-above also applies to the sum of 24 hours'),
+  withdrawalLimit: option('<limit>', limits, repeatable(withdrawalLimit)),
   rateLimit: option('<per second>', 'requests per second', integer(rateLimitPerSecond)),
   depositExpiryMinutes: option('<n>', expiry, integer(depositExpiryMinutes)),
   minAmount: option('<amount>', 'smallest amount of a transfer', amount),
@@ -81,6 +87,7 @@ const settingNames: { readonly [option: string]: Setting } = {
   mismatchTolerance: 'mismatchToleranceMinor',
   manualControlAbove: 'manualControlAboveMinor',
   approvalAbove: 'approvalAboveMinor',
+  withdrawalLimit: 'withdrawalLimits',
   rateLimit: 'rateLimitPerSecond',
   minAmount: 'minAmountMinor',
   maxAmount: 'maxAmountMinor',
@@ -95,6 +102,8 @@ const resets: { readonly [option: string]: readonly [description: string, value:
   autoCancelMismatch: ['complete deposits whose amount differs', false],
   manualControlAbove: ['complete deposits of any amount', null],
   approvalAbove: ['no withdrawal or correction needs a second person', null],
+  approvalOverDay: ['--approval-above applies to single withdrawals', false],
+  withdrawalLimit: ['no limits over a period', []],
   requireNativeHash: ['accept native deposits without a hashCode', false],
   callbackOnCreate: ['no callback for the creation', false],
   callbackOnMoney: ['no callback for returned money', false],
@@ -155,14 +164,9 @@ export function addMerchantCommands(program: Command): void {
         ...columnsOnlyIn('wide and csv', 'callbackUrl', 'allowIps', 'requireSignature', 'rateLimitPerSecond'),
         ...columnsOnlyIn('csv', 'sandbox', 'autoCancelMismatch', 'mismatchTolerance', 'manualControlAbove'),
         ...columnsOnlyIn('csv', 'approvalAbove', 'proposedThreshold', 'depositExpiryMinutes', 'minAmount', 'maxAmount'),
-        ...columnsOnlyIn(
-          'csv',
-          'requireNativeHash',
-          'callbackOnCreate',
-          'callbackOnMoney',
-          'returnUrl',
-          'frameAncestors',
-        ),
+        ...columnsOnlyIn('csv', 'approvalOverDay', 'withdrawalLimits'),
+        ...columnsOnlyIn('csv', 'requireNativeHash', 'callbackOnCreate', 'callbackOnMoney'),
+        ...columnsOnlyIn('csv', 'returnUrl', 'frameAncestors'),
         ...columnsOnlyIn('csv', 'paymentInstructions', 'keys', 'previousSecretKeyValidUntil'),
         ...columnsOnlyIn('csv', 'callbacksHashedWithPreviousUntil', 'previousWebhookSecretValidUntil'),
       },
@@ -264,6 +268,23 @@ function instruction(text: string) {
   const [, code, words] = /^(\d{1,4})=(.+)$/s.exec(text) ?? []
   if (!code || !words) throw new InvalidArgumentError("It must be a payment method's code, = and the text.")
   return { paymentMethod: Number(code), text: words.replaceAll('\\n', '\n').trim() }
+}
+
+/** Parses the scope, the period, the largest number and the largest sum of a limit. A hyphen stands for no limit of this kind. */
+function withdrawalLimit(text: string): WithdrawalLimit {
+  const [per, period, count, sum, ...more] = text.trim().split(/\s+/)
+  const scope = limitScopes.find((each) => each === per)
+  const hours = ({ '24h': 24, '30d': 720 } as const)[period ?? '']
+  if (!scope || !hours || !count || !sum || more.length > 0)
+    throw new InvalidArgumentError(
+      `It must be ${limitScopes.join(', ')}, a period (24h, 30d), a number and an amount, such as "account 24h 5 2000.00". Write - for no number or amount.`,
+    )
+  return {
+    per: scope,
+    hours,
+    count: count === '-' ? null : integer({ min: 1, max: maxLimitCount })(count),
+    amountMinor: sum === '-' ? null : amount(sum),
+  }
 }
 
 /** Returns the settings that the options name. */
@@ -401,7 +422,7 @@ function changesText(result: { readonly before: Merchant; readonly merchant: Mer
 /** Omits the secrets and shows only how long a previous one stays valid. */
 function merchantView({ merchantId, settings, ...merchant }: Merchant) {
   const { mismatchToleranceMinor, manualControlAboveMinor, approvalAboveMinor, ...others } = settings
-  const { minAmountMinor, maxAmountMinor, ...same } = others
+  const { minAmountMinor, maxAmountMinor, withdrawalLimits, ...same } = others
   const {
     suspended,
     proposedThreshold: proposed,
@@ -417,8 +438,11 @@ function merchantView({ merchantId, settings, ...merchant }: Merchant) {
     mismatchTolerance: toJsonNumber(mismatchToleranceMinor),
     manualControlAbove: amountOrNull(manualControlAboveMinor),
     approvalAbove: amountOrNull(approvalAboveMinor),
+    withdrawalLimits: limitsView(withdrawalLimits),
     proposedThreshold: proposed && {
       approvalAbove: amountOrNull(proposed.approvalAboveMinor),
+      ...(proposed.withdrawalLimits && { withdrawalLimits: limitsView(proposed.withdrawalLimits) }),
+      ...(typeof proposed.approvalOverDay === 'boolean' && { approvalOverDay: proposed.approvalOverDay }),
       by: proposed.by,
       at: proposed.at,
     },
@@ -433,6 +457,14 @@ function merchantView({ merchantId, settings, ...merchant }: Merchant) {
     previousWebhookSecretValidUntil: webhookSecret.previous?.validUntil ?? null,
     createdAt,
   }
+}
+
+/** Returns limits in the form of the option. */
+function limitsView(limits: readonly WithdrawalLimit[]): readonly string[] {
+  return limits.map(({ per, hours, count, amountMinor }) => {
+    const sum = amountMinor === null ? '-' : formatTwoDecimals(amountMinor)
+    return `${per} ${hours === 24 ? '24h' : '30d'} ${count ?? '-'} ${sum}`
+  })
 }
 
 function amountOrNull(minor: bigint | null): number | null {

@@ -81,9 +81,10 @@ export function addTransferCommands(program: Command): void {
         const { items, nextCursor } = needsAttention
           ? await queries.listNeedingAttention(readModels, filter)
           : await queries.listTransfers({ readModels }, { merchantId: merchant, ...filter })
-        const { viewOfDocument } = await import('../http/v1/v1-transfer-view.js')
+        const { viewsOfDocuments } = await import('../http/v1/v1-transfer-view.js')
         const currency = stores.configuration.currency.code
-        const viewed = items.map((each) => ({ ...viewOfDocument(each), currency, merchantId: each.merchantId }))
+        const views = await viewsOfDocuments(stores.transfers, items)
+        const viewed = views.map((view, n) => ({ ...view, currency, merchantId: items[n]!.merchantId }))
         return { items: viewed, nextCursor }
       }
       const merchantIds = merchant ? [merchant] : (await stores.allMerchants()).map(({ merchantId }) => merchantId)
@@ -121,17 +122,8 @@ const transferListing: Listing<ShownTransfer> = {
     approvedAmount: { ...amountColumn('approvedAmount'), only: 'csv' },
     proposedAmount: { ...amountColumn('proposedAmount'), only: 'csv' },
     ...columnsOnlyIn('csv', 'receiptUrl', 'name', 'username', 'paymentMethod', 'claimedUntil', 'bankFile'),
-    ...columnsOnlyIn(
-      'csv',
-      'accountNumber',
-      'identityNumber',
-      'refundOf',
-      'refunds',
-      'repaymentOf',
-      'repayments',
-      'metadata',
-      'revision',
-    ),
+    ...columnsOnlyIn('csv', 'exceededLimits', 'accountNumber', 'identityNumber', 'refundOf', 'refunds'),
+    ...columnsOnlyIn('csv', 'repaymentOf', 'repayments', 'metadata', 'revision'),
   },
   none: 'No transfers found.',
   hint: (items) =>
@@ -149,10 +141,11 @@ function amountColumn(field: AmountField): ListColumn<ShownTransfer> {
 }
 
 /** Returns a transfer as `GET /v1/transfers/:trackingId` shows it, with the currency and the merchant. */
-async function shownTransfer({ configuration }: CommandStores, { transfer, revision }: FoundTransfer) {
-  const { viewOfTransfer } = await import('../http/v1/v1-transfer-view.js')
+async function shownTransfer({ configuration, transfers }: CommandStores, found: FoundTransfer) {
+  const { viewOf } = await import('../http/v1/v1-transfer-view.js')
   const currency = configuration.currency.code
-  return { ...viewOfTransfer(transfer, revision), currency, merchantId: transfer.merchantId }
+  const view = await viewOf(transfers, found)
+  return { ...view, currency, merchantId: found.transfer.merchantId }
 }
 
 /** Returns the accounts that paid, in the order of the wallet's collections. An operator needs them to return money. */

@@ -25,7 +25,7 @@ const technical: ReadonlySet<string> = new Set([
   ],
 ])
 /** The fields that say what an event changed, in which no and none are values. */
-const changing: ReadonlySet<string> = new Set(['changes', 'approvalAboveMinor'])
+const changing: ReadonlySet<string> = new Set(['changes', 'approvalAboveMinor', 'withdrawalLimits', 'approvalOverDay'])
 
 /** Returns an event as `who: what happened: amount; facts; “reason”`. */
 export function sentenceOf(event: EventToShow, names: Names): string {

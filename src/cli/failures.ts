@@ -1,7 +1,9 @@
 import { CommanderError } from 'commander'
 import { toJsonNumber } from '../domain/money.js'
 import { refusalText } from '../domain/refusal-texts.js'
+import { kindOf } from '../domain/rule-values.js'
 import type { RuleName, Violation } from '../domain/rules.js'
+import { type ExceededLimit, exceededJson } from '../domain/withdrawal-limits.js'
 import { messageWithRemedy } from '../operations/files/directory-access.js'
 
 /** The codes of the failures that violate none of the rules in src/domain/rule-texts.ts. docs/reference/cli.md explains each. */
@@ -140,11 +142,11 @@ export function failureDocument({ status: _, values, ...failure }: Failure, noti
 }
 
 function inJson(values: Violation['values']): object {
-  const numbers = Object.entries(values).map(([name, value]) => [
-    name,
-    typeof value === 'bigint' ? toJsonNumber(value) : value,
-  ])
-  return Object.fromEntries(numbers)
+  const shown = Object.entries(values).map(([name, value]) => {
+    if (kindOf(name) === 'limits') return [name, exceededJson(value as readonly ExceededLimit[])]
+    return [name, typeof value === 'bigint' ? toJsonNumber(value) : value]
+  })
+  return Object.fromEntries(shown)
 }
 
 /** Returns the message of a parser's error. A command that lacks its subcommand prints its help instead of a message. */

@@ -40,8 +40,10 @@ export interface HandleOptions<State> {
   readonly loaded?: Loaded<State> | undefined
   /** The keys that the stream reserves when the command creates it. */
   readonly reserves?: readonly string[] | undefined
-  /** Returns the appends that must succeed before the command's if the stream exists and so cannot reserve keys. */
-  readonly reservesElsewhere?: (() => readonly Append[]) | undefined
+  /** Returns the appends that must succeed before the command's if the stream exists. It cannot reserve keys, and others may do so for it. */
+  readonly appendsBefore?: (() => readonly Append[]) | undefined
+  /** Whether a conflict with another writer is left to the caller, whose `appendsBefore` it may be about. */
+  readonly isTriedOnce?: boolean
   /** The id of the first event, random if omitted. A stream that contains this event is not changed again, regardless of its state. */
   readonly onceId?: string | undefined
   /** The revision that the caller has seen. If the stream has changed since, the command is refused with the rule `changed-meanwhile`. */
@@ -93,7 +95,7 @@ export function handleCommand<State, Command, Event extends DomainEvent, Rule ex
   context: CommandContext,
   options: HandleOptions<State> = {},
 ): Promise<CommandResult<State, Event, Rule>> {
-  const { loaded, reserves, reservesElsewhere, onceId, seenRevision } = options
+  const { loaded, reserves, appendsBefore, isTriedOnce = false, onceId, seenRevision } = options
   let known = loaded
   const attempt = async (): Promise<CommandResult<State, Event, Rule>> => {
     const { state, revision, isDone } = known ?? (await loadStream(store, decider, stream, { onceId }))
@@ -107,7 +109,7 @@ export function handleCommand<State, Command, Event extends DomainEvent, Rule ex
     const encoded = events.map((event, index) => encodeEvent(event, context, index === 0 ? onceId : undefined))
     const append = { stream, expectedRevision: revision, events: encoded }
     const isNew = revision === 'no_stream'
-    const appends = isNew ? [{ ...append, reserves }] : [...(reservesElsewhere?.() ?? []), append]
+    const appends = isNew ? [{ ...append, reserves }] : [...(appendsBefore?.() ?? []), append]
     const results = await store.appendInOrder(appends)
     const after = events.reduce((folded, event) => decider.evolve(folded, event), state)
     return { accepted: true, state: after, events, revision: results.at(-1)!.revision }
@@ -116,7 +118,7 @@ export function handleCommand<State, Command, Event extends DomainEvent, Rule ex
   return inSpan(
     () => ({ name: nameOf(command), attributes: attributes() }),
     async () => {
-      const result = await retryOnConflict(stream, attempt)
+      const result = await (isTriedOnce ? attempt() : retryOnConflict(stream, attempt))
       if (!result.accepted) annotate(() => ({ 'transferd.refusal': result.refusal.rule }))
       return result
     },

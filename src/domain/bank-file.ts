@@ -9,13 +9,13 @@ import { type SepaPayment, sepaFile } from './sepa-file.js'
 import { sepaName, sepaText } from './sepa-text.js'
 import { addDays, isTargetDay, targetDate, targetDayFrom } from './target-days.js'
 import type { Transfer } from './transfer/transfer.js'
-import type { AddToBankFile } from './transfer/transfer-commands.js'
+import type { AddToBankFile, ApprovalRules } from './transfer/transfer-commands.js'
 import { decide } from './transfer/transfer-decider.js'
 
 export interface Batch {
   /** How each withdrawal is added to the file; `messageId` has at most 35 characters. */
-  readonly addition: Omit<AddToBankFile, 'sha256' | 'approvalAboveMinor'>
-  readonly withdrawals: readonly { readonly transfer: Transfer; readonly approvalAboveMinor: bigint | null }[]
+  readonly addition: Omit<AddToBankFile, 'sha256' | keyof ApprovalRules>
+  readonly withdrawals: readonly (ApprovalRules & { readonly transfer: Transfer })[]
   /** The account that pays, which pain.001 requires. */
   readonly debtor: Debtor | undefined
   readonly currency: Currency
@@ -41,8 +41,8 @@ export function bankFile(batch: Batch) {
 
 /** The bank pays every withdrawal in the file, so it holds only those that the actor can pay now. */
 function notPayable({ addition, withdrawals }: Batch): WithdrawalProblem[] {
-  return withdrawals.flatMap(({ transfer, approvalAboveMinor }): WithdrawalProblem[] => {
-    const decision = decide({ ...addition, approvalAboveMinor, sha256: '' }, transfer)
+  return withdrawals.flatMap(({ transfer, approvalAboveMinor, exceeded = [] }): WithdrawalProblem[] => {
+    const decision = decide({ ...addition, approvalAboveMinor, exceeded, sha256: '' }, transfer)
     if (decision.accepted) return []
     const { rule, values } = decision.refusal
     return [{ about: 'trackingIds', transfer, rule, values }]

@@ -3,6 +3,7 @@ import { ruleTexts } from './rule-texts.js'
 import { type Change, kindOf, type RuleValue, type ValueKind } from './rule-values.js'
 import type { Violation } from './rules.js'
 import type { TransferEvent } from './transfer/transfer-events.js'
+import { type ExceededLimit, isAmountExceeded, isCountExceeded } from './withdrawal-limits.js'
 
 /** The text of a change of a transfer, by the type of the event. */
 export const changeTexts: { readonly [type: string]: string } & { readonly [type in TransferEvent['type']]: string } = {
@@ -41,7 +42,26 @@ export function refusalText({ rule, values }: Violation, field = 'It'): string {
 
 function valueText(kind: ValueKind, value: RuleValue): string {
   if (kind === 'amount') return formatTwoDecimals(value as bigint)
+  if (kind === 'limits') return exceededText(value as readonly ExceededLimit[])
   return kind === 'changes' ? changesText(value as readonly Change[]) : String(value)
+}
+
+const limitTexts = { merchant: 'of this merchant', account: 'to this account', customer: 'of this customer' }
+
+/** Returns the limits that a payout is beyond, such as `5 withdrawals to this account in 24 hours, limit 4`. */
+export function exceededText(exceeded: readonly ExceededLimit[]): string {
+  const texts = exceeded.flatMap((limit) => {
+    const { per, hours, count, amountMinor, actualCount, actualMinor } = limit
+    const whose = `${limitTexts[per]} in ${hours === 24 ? '24 hours' : '30 days'}`
+    const withdrawals = actualCount === 1 ? '1 withdrawal' : `${actualCount} withdrawals`
+    return [
+      ...(isCountExceeded(limit) ? [`${withdrawals} ${whose}, limit ${count}`] : []),
+      ...(isAmountExceeded(limit)
+        ? [`${formatTwoDecimals(actualMinor)} in ${withdrawals} ${whose}, limit ${formatTwoDecimals(amountMinor!)}`]
+        : []),
+    ]
+  })
+  return texts.join('; ')
 }
 
 function changesText(changes: readonly Change[]): string {

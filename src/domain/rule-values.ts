@@ -1,3 +1,5 @@
+import type { ExceededLimit } from './withdrawal-limits.js'
+
 /** The values that explain a violated rule, by their kind. Each reader's texts format them in the reader's language. */
 export interface Kinds {
   /** Minor units. */
@@ -12,6 +14,8 @@ export interface Kinds {
   readonly task: string
   /** The latest changes of a transfer, oldest first. */
   readonly changes: readonly Change[]
+  /** The limits that a payout is beyond. */
+  readonly limits: readonly ExceededLimit[]
   readonly text: string
 }
 
@@ -41,6 +45,7 @@ export const kinds = {
     role: 'role',
     task: 'task',
     changes: 'changes',
+    exceeded: 'limits',
   } as const),
 }
 

@@ -2,6 +2,7 @@
 export const streamPrefix = {
   transfer: 'transfer-',
   merchant: 'merchant-',
+  payouts: 'payouts-',
   callback: 'callback-',
   callbacks: 'callbacks-',
   payment: 'payment-',
@@ -41,6 +42,8 @@ export function streamKind(stream: string): StreamPrefix | undefined {
 
 export const transferStream = (trackingId: string) => `${streamPrefix.transfer}${trackingId}`
 export const merchantStream = (merchantId: string) => `${streamPrefix.merchant}${merchantId}`
+/** The payouts that a merchant's limits count. */
+export const payoutsStream = (merchantId: string) => `${streamPrefix.payouts}${merchantId}`
 export const callbackStream = (trackingId: string) => `${streamPrefix.callback}${trackingId}`
 export const endpointStream = (merchantId: string) => `${streamPrefix.callbacks}endpoint-${merchantId}`
 export const callbackSweepStream = `${streamPrefix.callbacks}sweep`

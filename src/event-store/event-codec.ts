@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { auditTreeEvents } from '../domain/audit-tree.js'
 import { callbackEvents, endpointEvents } from '../domain/callback.js'
+import { payoutEvents } from '../domain/counted-payouts.js'
 import { type DataOf, type EventsOf, olderVersionsOf } from '../domain/event.js'
 import { integrityEvents } from '../domain/integrity.js'
 import { merchantEvents } from '../domain/merchant/merchant-events.js'
@@ -25,6 +26,7 @@ import { damagedType, type JsonObject, type NewEvent, type RecordedEvent } from 
 const schemasByStream = {
   [streamPrefix.transfer]: transferEvents,
   [streamPrefix.merchant]: merchantEvents,
+  [streamPrefix.payouts]: payoutEvents,
   [streamPrefix.callback]: callbackEvents,
   [streamPrefix.callbacks]: { ...sweepEvents, ...endpointEvents },
   [streamPrefix.payment]: paymentEvents,
@@ -113,14 +115,15 @@ export function eventVersions(newest: { readonly [type: string]: TObject }) {
   }
 }
 
-/** The fields that are amounts, and the fields with objects that contain amounts. */
+/** The fields that are amounts, and the fields with objects, or lists of objects, that contain amounts. */
 type Amounts = readonly (readonly [field: string, amounts: Amounts | 'amount'])[]
 
 function amountsIn({ properties }: TObject): Amounts {
   return Object.entries(properties).flatMap(([field, schema]): Amounts => {
     const [value] = (schema.anyOf as TSchema[] | undefined)?.filter(({ type }) => type !== 'null') ?? [schema]
     if (value?.isAmount) return [[field, 'amount']]
-    const inner = value?.properties ? amountsIn(value as TObject) : []
+    const object = (value?.items as TSchema | undefined) ?? value
+    const inner = object?.properties ? amountsIn(object as TObject) : []
     return inner.length === 0 ? [] : [[field, inner]]
   })
 }
@@ -129,9 +132,10 @@ function withAmounts(data: JsonObject, amounts: Amounts, convert: (amount: unkno
   const converted: Record<string, unknown> = { ...data }
   for (const [field, inner] of amounts) {
     const value = data[field]
-    if (inner === 'amount' && value !== undefined) converted[field] = convert(value)
-    else if (typeof value === 'object' && value !== null)
-      converted[field] = withAmounts(value as JsonObject, inner as Amounts, convert)
+    if (value === undefined || value === null) continue
+    if (inner === 'amount') converted[field] = convert(value)
+    else if (Array.isArray(value)) converted[field] = value.map((each) => withAmounts(each, inner, convert))
+    else converted[field] = withAmounts(value as JsonObject, inner, convert)
   }
   return converted
 }

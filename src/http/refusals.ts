@@ -162,6 +162,9 @@ const conflicts = {
   event: 'event-readable',
 } as const satisfies { readonly [subject: string]: RefusalName }
 
+/** The refusals for rules that a caller handles like another one. */
+const sameCodes: { readonly [rule: string]: RefusalName } = { 'limit-exceeded': 'approval-needed' }
+
 /** Returns the accepted result. `nameOf` returns the name under which the caller knows an actor. @throws RequestError */
 export function accepted<Result extends Decided>(
   subject: keyof typeof conflicts,
@@ -173,6 +176,8 @@ export function accepted<Result extends Decided>(
   const violation = withNames(unnamed, nameOf)
   if (field !== undefined) throw invalidFields([{ field, ...violation }])
   const names: { readonly [name: string]: unknown } = refusals
+  const same = sameCodes[violation.rule]
+  if (same) throw new RequestError(same, { violation })
   if (violation.rule in names) throw new RequestError(violation.rule as RefusalName, { violation })
   throw new RequestError(reason === 'not-found' ? `unknown-${subject}` : conflicts[subject], { violation })
 }

@@ -89,7 +89,9 @@ export async function composeService(
     // Another node may have just set the threshold.
     await directory.catchUp()
     const concerned = directory.all().filter(({ merchantId }) => merchantIds?.includes(merchantId) ?? true)
-    return concerned.some(({ settings }) => settings.approvalAboveMinor !== null)
+    return concerned.some(
+      ({ settings }) => settings.approvalAboveMinor !== null || settings.withdrawalLimits.length > 0,
+    )
   }
   const userParts = { store: eventStore, directory: userDirectory, clock, box, passwords, isMerchant, hasThreshold }
   const users = new UserCommands(userParts)

@@ -1,5 +1,6 @@
 import { CallbackCommands } from '../commands/callback/callback-commands.js'
 import { MerchantCommands } from '../commands/merchant/merchant-commands.js'
+import { PayoutCounts } from '../commands/transfer/payout-counts.js'
 import { type SettlementRules, TransferCommands } from '../commands/transfer/transfers.js'
 import type { MerchantSettings } from '../domain/merchant/merchant-events.js'
 import type { EventStore } from '../event-store/event-store.js'
@@ -29,7 +30,7 @@ export function createCommands(
   // The HTTP contract of other wallets has no refunds.
   const rules = { completionGuardFactor, correctionDays, paymentMethods, walletRefunds: wallet.engine === 'built-in' }
   return {
-    transfers: new TransferCommands(store, clock, settingsOf, rules),
+    transfers: new TransferCommands(store, clock, settingsOf, rules, new PayoutCounts(store, box.mac)),
     callbacks: new CallbackCommands(store, clock),
     merchants: new MerchantCommands(store, clock, box),
   }

@@ -1,4 +1,5 @@
 import type { EndpointEvent } from '../domain/callback.js'
+import type { PayoutEvent } from '../domain/counted-payouts.js'
 import type { MerchantEvent } from '../domain/merchant/merchant-events.js'
 import { merchantStream, userStream } from '../domain/streams.js'
 import type { UserEvent } from '../domain/user/user.js'
@@ -15,10 +16,12 @@ interface Change {
 }
 
 /** The fields that are shown of each event. All other fields are hidden, and null marks an event that is not a change. */
-const shown: { readonly [Type in (MerchantEvent | EndpointEvent | UserEvent)['type']]: readonly string[] | null } = {
+const shown: {
+  readonly [Type in (MerchantEvent | EndpointEvent | PayoutEvent | UserEvent)['type']]: readonly string[] | null
+} = {
   MerchantRegistered: ['settings'],
   MerchantSettingsChanged: ['changes'],
-  ApprovalThresholdProposed: ['approvalAboveMinor'],
+  ApprovalThresholdProposed: ['approvalAboveMinor', 'withdrawalLimits', 'approvalOverDay'],
   ApiKeyRotated: ['previousValidUntil'],
   ApiKeyCreated: ['name', 'scopes', 'validUntil'],
   ApiKeyRevoked: ['keyId'],
@@ -34,6 +37,8 @@ const shown: { readonly [Type in (MerchantEvent | EndpointEvent | UserEvent)['ty
   CallbackEndpointFailing: ['since'],
   CallbackEndpointRecovered: [],
   CallbackRetryRequested: [],
+  PayoutCounted: ['amountMinor', 'exceeded'],
+  PayoutUncounted: [],
   UserCreated: ['name', 'role', 'merchantIds'],
   UserRoleChanged: ['role', 'merchantIds'],
   UserDisabled: [],

@@ -6,6 +6,7 @@ import {
   endpointStream,
   merchantStream,
   paymentStream,
+  payoutsStream,
   transferStream,
   walletAccountStream,
 } from '../domain/streams.js'
@@ -72,7 +73,7 @@ export async function transferHistory(
 
 /**
  * Returns the complete history of a transfer in the order of the log: its own events, its payment, the wallet accounts that took part, and
- * the changes of its merchant and endpoint that concern it. Unreadable events are included without their data. Returns `undefined` if the
+ * the changes of its merchant and endpoint that concern it, and its counts against the merchant's limits. Unreadable events are included without their data. Returns `undefined` if the
  * transfer did not exist. @throws StoreUnavailableError
  */
 export async function auditedHistory(
@@ -84,9 +85,11 @@ export async function auditedHistory(
   const own = known(await transferEvents(store, trackingId))
   const created = inOrder(own).find(({ source }) => source === 'transfer')?.recorded
   if (!created) return undefined
-  const events = [...own, ...known(await walletEvents(store, trackingId))]
+  const events: SourcedEvent<AuditedEntry['source']>[] = [...own, ...known(await walletEvents(store, trackingId))]
   const { merchantId } = created.data
   if (typeof merchantId !== 'string') return inOrder(events).map((event) => entryOf(event))
+  const counts = await sourced(store, 'merchant', [payoutsStream(merchantId)])
+  events.push(...known(counts.filter(({ recorded }) => recorded.data.trackingId === trackingId)))
   const ofMerchant = await sourced(store, 'merchant', [merchantStream(merchantId), endpointStream(merchantId)])
   const last = inOrder(events).at(-1)!.recorded.position
   const ended = (await hasEnded(store, trackingId, asOf)) ? last : undefined

@@ -100,6 +100,7 @@ async function createHistory(t: Test) {
         callbackOnCreate: true,
         sandbox: true,
         allowIps: ['127.0.0.1'],
+        withdrawalLimits: [{ per: 'merchant', hours: 720, count: 1000, amountMinor: null }],
       }),
     )
   const [{ id, webApiKey: key, secretKey }] = merchants as [Credentials, Credentials]

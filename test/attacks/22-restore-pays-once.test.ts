@@ -9,7 +9,7 @@ import { openStores } from '../../src/operations/stores/stores.js'
 import { seal } from '../audit/integrity/sealed-log.js'
 import { runCli } from '../cli/in-process.js'
 import { signInAs } from '../support/dashboard.js'
-import { createBody, paths, post } from '../support/merchant-requests.js'
+import { createBody, merchantSettings, paths, post } from '../support/merchant-requests.js'
 import { temporaryDirectory } from '../support/processes.js'
 import { openTestLog } from '../support/service-log.js'
 import { startTestService, type TestService } from '../support/test-service.js'
@@ -262,7 +262,7 @@ t.test('an empty file that an operator creates stops payouts once too', async (t
   const transfers = transferCommands(
     eventStore,
     () => new Date().toISOString(),
-    async () => undefined,
+    async () => merchantSettings,
   )
   t.match(await transfers.act(pending, { type: 'Claim' }, ada), { refusal: { rule: 'payouts-stopped' } })
   await close()

@@ -13,6 +13,7 @@ import {
   endpointStream,
   merchantStream,
   paymentStream,
+  payoutsStream,
   transferStream,
   walletAccountStream,
 } from '../../src/domain/streams.js'
@@ -79,8 +80,11 @@ const deposit: readonly Samples[] = [
   [callback, 'CallbackRecorded', 'CallbackAttemptFailed', 'CallbackParked', 'CallbackRequeued', 'CallbackDelivered'],
 ]
 const withdrawal: readonly Samples[] = [
-  [transfer, 'WithdrawalCreated', 'WithdrawalClaimed', 'WithdrawalReleased', 'WithdrawalAddedToBankFile'],
+  [transfer, 'WithdrawalCreated'],
+  [payoutsStream(merchantId), 'PayoutCounted'],
+  [transfer, 'WithdrawalClaimed', 'WithdrawalReleased', 'WithdrawalAddedToBankFile'],
   [transfer, 'WithdrawalApproved', 'TransferFailed', 'WithdrawalReturned'],
+  [payoutsStream(merchantId), 'PayoutUncounted'],
 ]
 
 t.test('tells every kind of event of a deposit in a line of words, with amounts, people and reasons', async (t) => {
@@ -94,7 +98,7 @@ t.test('tells every kind of event of a withdrawal, and marks unreadable ones', a
   await appendSamples(store, ...withdrawal, [transfer, 'PersonalDataErased', 'Foreign'])
   const story = (await auditedHistory({ store }, { trackingId }))!
   // An unreadable event has only the time of the log.
-  const fixed = story.map((each) => (each.type === 'Foreign' ? { ...each, at: '2026-03-01T10:00:08.250Z' } : each))
+  const fixed = story.map((each) => (each.type === 'Foreign' ? { ...each, at: '2026-03-01T10:00:10.250Z' } : each))
   t.equal(storyText(fixed, names), expected('withdrawal-story'))
 })
 

@@ -93,6 +93,45 @@ t.test('one of two simultaneous completions succeeds, and the other reports it',
   }
 })
 
+t.test('names the limit that a withdrawal is beyond', async (t) => {
+  const { merchantId } = service.sandbox!
+  const set = (...args: string[]) => cliJson(directory, 'merchants', 'set', merchantId, ...args)
+  const limit = ['--withdrawal-limit', 'customer 24h 1 -', '--withdrawal-limit', 'merchant 30d - 500000.00']
+  const withdrawalLimits = ['customer 24h 1 -', 'merchant 30d - 500000.00']
+  t.match(await set(...limit, '--approval-over-day'), { withdrawalLimits, approvalOverDay: true })
+  const ids = await Promise.all(
+    ['limit-1', 'limit-2'].map(async (referenceId) => {
+      const { body } = await client.withdrawal(referenceId, '100.00', 'TR330006100519786457841326')
+      return String((body.result as { trackingId: string }).trackingId)
+    }),
+  )
+  t.match(await transfers('complete', ids[0]!), { statusDescription: 'Completed', exceededLimits: [] })
+  const exceeded = { per: 'customer', hours: 24, count: 1, amount: null, actualCount: 2, actualAmount: 200 }
+  t.match(await transfers('show', ids[1]!), { exceededLimits: [exceeded] })
+  const refused = await runCli(directory, ['transfers', 'complete', ids[1]!, '--json'])
+  t.match(JSON.parse(refused.stderr).error, {
+    code: 'limit-exceeded',
+    message: /because it is beyond a limit: 2 withdrawals of this customer in 24 hours, limit 1\.$/,
+    values: { amount: 100, exceeded: [exceeded] },
+  })
+  for (const wrong of ['account 24h 5', 'branch 24h 5 1', 'account 1h 5 1', 'account 24h 0 1', 'account 24h 1 x'])
+    t.match(
+      await runCli(directory, ['merchants', 'set', merchantId, '--withdrawal-limit', wrong]),
+      { status: 2 },
+      wrong,
+    )
+  for (const wrong of [['account 24h - -'], ['account 24h 1 -', 'account 24h 2 -']]) {
+    const options = wrong.flatMap((each) => ['--withdrawal-limit', each])
+    t.match(await runCli(directory, ['merchants', 'set', merchantId, ...options]), {
+      status: 2,
+      stderr: /--withdrawal-limit/,
+    })
+  }
+  const none = await set('--no-withdrawal-limit', '--no-approval-over-day')
+  t.match(none, { withdrawalLimits: [], approvalOverDay: false })
+  t.match(await transfers('complete', ids[1]!), { statusDescription: 'Completed' })
+})
+
 t.test('rejects changes of a claimed withdrawal, and a payment above the threshold without approval', async (t) => {
   const other = await openCommands(t)
   const { body } = await client.withdrawal('claimed-1', '100.00', 'TR330006100519786457841326')

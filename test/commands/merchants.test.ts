@@ -39,8 +39,7 @@ t.test('issues credentials once and stores none of them in plain text', async (t
   t.equal(box.open(merchant?.secretKeys.all[0].sealed ?? '', secretOwner(issued.id, 'secretKey')), secret.value)
   t.equal(merchant?.webhookSecret.previous, undefined)
   for (const { type, metadata } of events) {
-    const schemaVersion = type === 'MerchantRegistered' ? 2 : 1
-    t.strictSame(metadata, { ...context, schemaVersion })
+    t.strictSame(metadata, { ...context, schemaVersion: type === 'MerchantRegistered' ? 2 : 1 })
   }
 })
 

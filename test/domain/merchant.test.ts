@@ -83,10 +83,17 @@ t.test('throws for a history that starts with a change', async (t) => {
   t.throws(() => fold([{ type: 'MerchantSuspended', data: { merchantId, at } }]), /before it was registered/)
 })
 
-const proposed = (approvalAboveMinor: bigint | null, by = 'user:a'): MerchantEvent => ({
-  type: 'ApprovalThresholdProposed',
-  data: { merchantId, by, approvalAboveMinor, at },
-})
+const proposed = (
+  approvalAboveMinor: bigint | null,
+  by = 'user:a',
+  limits: Partial<Pick<MerchantSettings, 'withdrawalLimits' | 'approvalOverDay'>> = {},
+): MerchantEvent => {
+  const { withdrawalLimits = null, approvalOverDay = null } = limits
+  return {
+    type: 'ApprovalThresholdProposed',
+    data: { merchantId, at, by, approvalAboveMinor, withdrawalLimits, approvalOverDay },
+  }
+}
 
 t.test('raising or removing the threshold waits for another administrator, and lowering it does not', async () => {
   const threshold = settingsChanged({ approvalAboveMinor: 100_00n })
@@ -134,6 +141,79 @@ t.test('raising or removing the threshold waits for another administrator, and l
   given(registered, threshold).when(confirm('user:b')).then([])
 })
 
+t.test('raising or removing a limit waits for another administrator, and lowering or adding one does not', async () => {
+  const day = { per: 'account', hours: 24, count: 5, amountMinor: 1_000_00n } as const
+  const month = { ...day, hours: 720, amountMinor: null } as const
+  const history = [
+    registered,
+    settingsChanged({ approvalAboveMinor: 100_00n, approvalOverDay: true, withdrawalLimits: [day, month] }),
+  ]
+  const change = (changes: Partial<MerchantSettings>): MerchantCommand => ({
+    ...{ type: 'ChangeSettings', changes, heldBy: 'user:a', at },
+  })
+  const confirm = (by: string): MerchantCommand => ({ type: 'ConfirmThreshold', by, at })
+  const looser: readonly MerchantSettings['withdrawalLimits'][] = [
+    [],
+    [day],
+    [{ ...day, count: 6 }, month],
+    [{ ...day, count: null }, month],
+    [{ ...day, amountMinor: 1_000_01n }, month],
+    [{ ...day, amountMinor: null }, month],
+    [{ ...day, per: 'customer' }, month],
+    [{ ...day, count: 6, amountMinor: 1n }, month],
+  ]
+  for (const withdrawalLimits of looser) {
+    given(...history)
+      .when(change({ withdrawalLimits, name: 'Red Shop' }))
+      .then([settingsChanged({ name: 'Red Shop' }), proposed(100_00n, 'user:a', { withdrawalLimits })])
+    given(...history)
+      .when(changeSettings({ withdrawalLimits }))
+      .then([settingsChanged({ withdrawalLimits })])
+    const waiting = [...history, proposed(100_00n, 'user:a', { withdrawalLimits })]
+    given(...waiting)
+      .when(confirm('user:a'))
+      .then('conflict')
+    given(...waiting)
+      .when(confirm('user:b'))
+      .then([settingsChanged({ approvalAboveMinor: 100_00n, withdrawalLimits })])
+    given(...waiting)
+      .when(change({ approvalAboveMinor: 100_00n }))
+      .then([settingsChanged({ approvalAboveMinor: 100_00n })])
+    // A stricter limit since then ends the proposal, which would raise it.
+    given(...waiting, settingsChanged({ withdrawalLimits: [{ ...day, count: 1 }, month] }))
+      .when(confirm('user:b'))
+      .then([])
+  }
+  const stricter: readonly MerchantSettings['withdrawalLimits'][] = [
+    [month, { ...day, count: 4 }],
+    [day, { ...month, amountMinor: 5n }],
+    [day, month, { ...day, per: 'merchant' }],
+  ]
+  for (const withdrawalLimits of stricter)
+    given(...history)
+      .when(change({ withdrawalLimits }))
+      .then([settingsChanged({ withdrawalLimits })])
+  given(...history)
+    .when(change({ withdrawalLimits: [{ ...day }, { ...month }] }))
+    .then([])
+  given(...history)
+    .when(change({ approvalOverDay: false }))
+    .then([proposed(100_00n, 'user:a', { approvalOverDay: false })])
+  given(...history, proposed(100_00n, 'user:a', { approvalOverDay: false }))
+    .when(confirm('user:b'))
+    .then([settingsChanged({ approvalAboveMinor: 100_00n, approvalOverDay: false })])
+  given(registered)
+    .when(change({ approvalOverDay: true }))
+    .then([settingsChanged({ approvalOverDay: true })])
+  // All of them wait together, and the stricter part of the same change does not.
+  given(...history)
+    .when(change({ approvalAboveMinor: null, withdrawalLimits: [], approvalOverDay: false }))
+    .then([proposed(null, 'user:a', { withdrawalLimits: [], approvalOverDay: false })])
+  given(...history)
+    .when(change({ approvalAboveMinor: 50_00n, withdrawalLimits: [] }))
+    .then([settingsChanged({ approvalAboveMinor: 50_00n }), proposed(100_00n, 'user:a', { withdrawalLimits: [] })])
+})
+
 t.test('changes each setting separately, and records only settings that differ', async (t) => {
   const others: MerchantSettings = {
     name: 'Red Shop',
@@ -144,6 +224,8 @@ t.test('changes each setting separately, and records only settings that differ',
     mismatchToleranceMinor: 1n,
     manualControlAboveMinor: 1n,
     approvalAboveMinor: 1n,
+    withdrawalLimits: [{ per: 'account', hours: 24, count: 5, amountMinor: 1n }],
+    approvalOverDay: true,
     rateLimitPerSecond: 101,
     depositExpiryMinutes: 31,
     minAmountMinor: 101n,

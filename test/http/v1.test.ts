@@ -80,6 +80,7 @@ t.test('returns a complete transfer immediately', async (t) => {
     bankFile: null,
     claimedUntil: null,
     approvedAmount: null,
+    exceededLimits: [],
     proposedAmount: null,
     createdAt,
     updatedAt: createdAt,

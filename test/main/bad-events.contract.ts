@@ -29,6 +29,7 @@ const metadata = { actor: 'test', $correlationId: 'test', $causationId: 'test', 
 const knownTypes: { readonly [prefix: string]: string } = {
   'transfer-': 'TransferCompleted',
   'merchant-': 'MerchantSuspended',
+  'payouts-': 'PayoutCounted',
   'callback-': 'CallbackDelivered',
   'callbacks-': 'CallbackSweepAdvanced',
   'payment-': 'WalletLoggedIn',

@@ -44,10 +44,22 @@ const notPersonal = new Set([
     'merchantIds',
     'trackingIds',
   ],
-  ...['settings', 'changes', 'secretKeys', 'previousWebhookSecret', 'secondFactor', 'sealed'],
+  ...[
+    'settings',
+    'changes',
+    'withdrawalLimits',
+    'approvalOverDay',
+    'exceeded',
+    'secretKeys',
+    'previousWebhookSecret',
+    'secondFactor',
+    'sealed',
+  ],
   ...['place', 'leafIndex', 'treeSize', 'treeId', 'origin', 'size', 'root', 'after', 'through', 'streams'],
   ...['messageId', 'format', 'sha256'],
   ...['backupCreatedAt', 'restoredAt', 'events', 'lastEventAt', 'lostEvents'],
+  // Keyed digests, which no one can compare with a customer without the key.
+  ...['accountMac', 'customerMac'],
   // Numbers.
   ...[
     'attempt',

@@ -98,6 +98,14 @@ export const Kind = {
 export type Kind = (typeof Kind)[keyof typeof Kind] | (string & {})
 
 /** The known values. Later versions of the service can send others. */
+export const LimitScope = {
+  merchant: 'merchant',
+  account: 'account',
+  customer: 'customer',
+} as const
+export type LimitScope = (typeof LimitScope)[keyof typeof LimitScope] | (string & {})
+
+/** The known values. Later versions of the service can send others. */
 export const PaymentMethodType = {
   wallet: 'wallet',
   manual: 'manual',
@@ -441,6 +449,21 @@ export interface EventData {
   readonly openUntil?: string | undefined
 }
 
+export interface ExceededLimit {
+  /** Whose withdrawals are counted together. */
+  readonly per: LimitScope
+  /** The period: 24 hours, or 720 (30 days). */
+  readonly hours: number
+  /** The largest number of withdrawals without an approval. */
+  readonly count: number | null
+  /** The largest sum of withdrawals without an approval. */
+  readonly amount: Amount | null
+  /** The number of withdrawals in the period, with this one. */
+  readonly actualCount: number
+  /** Their sum, with this one. */
+  readonly actualAmount: Amount
+}
+
 export interface Feed {
   readonly items: readonly FeedEvent[]
   /** The value for `after` in the next request; null while there are no events. */
@@ -659,6 +682,8 @@ export interface Transfer {
   readonly bankFile: string | null
   /** Withdrawals: the amount that a second user has approved. */
   readonly approvedAmount: Amount | null
+  /** Withdrawals: the limits of the operator that it was beyond when its payout started, or would be now. A second user must approve it. */
+  readonly exceededLimits: readonly ExceededLimit[]
   /** The corrected amount that waits for the approval of a second user. */
   readonly proposedAmount: Amount | null
   /** Withdrawals: the trackingId of the deposit whose money it returns. */

@@ -20,6 +20,7 @@ export const withheldFields: ReadonlySet<string> = new Set([
   ...['secretKey', 'secretKeys', 'webhookSecret', 'previousWebhookSecret', 'secret', 'email', 'phone'],
   ...['secondFactor', 'sealed'],
   ...['apiKeySha256', 'passwordHash', 'emailMac', 'codeDigest', 'codeDigests'],
+  ...['accountMac', 'customerMac'],
   ...['challengeId', 'device', 'codeCounter'],
 ])
 

@@ -57,9 +57,9 @@ export async function createWithUniqueHash(
   const amountTexts = isOther ? [shortest, hashedAmountText] : [shortest]
   const reserves = amountTexts.map((amountText) => keyOf(merchantId, amountText + referenceId))
   const stream = transferStream(trackingId)
-  const reservesElsewhere = () => amountTexts.map((amountText) => laterReservation(command, amountText, context))
+  const appendsBefore = () => amountTexts.map((amountText) => laterReservation(command, amountText, context))
   const handle = (loaded: Loaded<TransferState>) =>
-    handleCommand(store, transferDecider, stream, command, context, { loaded, reserves, reservesElsewhere })
+    handleCommand(store, transferDecider, stream, command, context, { loaded, reserves, appendsBefore })
   let result: CommandResult<TransferState, TransferEvent>
   try {
     result = await handle(emptyStream(transferDecider))

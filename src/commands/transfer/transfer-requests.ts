@@ -66,7 +66,8 @@ type RepaymentRequest = Pick<RequestRepayment, 'referenceId' | 'amountMinor' | '
 
 /** An action of a user on a transfer. `Approve` applies to `amountMinor`; defaults to the requested amount. */
 export type TransferAction =
-  | { readonly type: 'Claim' | 'Release' }
+  | { readonly type: 'Claim' }
+  | { readonly type: 'Release' }
   | { readonly type: 'Approve'; readonly amountMinor?: bigint }
   | ({ readonly type: 'Complete' } & CompleteRequest)
   | Pick<ChangeStatus, 'type' | 'message'>

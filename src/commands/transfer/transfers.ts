@@ -9,6 +9,7 @@ import { collectedFrom, openCollection, paymentDecider } from '../../domain/paym
 import { isManual, type PaymentMethod } from '../../domain/payment-method.js'
 import { integrityStream, paymentStream, transferStream } from '../../domain/streams.js'
 import { targetDate, targetDayFrom } from '../../domain/target-days.js'
+import { activeClaim } from '../../domain/transfer/payout.js'
 import { isTerminal } from '../../domain/transfer/status.js'
 import {
   type Deposit,
@@ -20,6 +21,7 @@ import {
 import type { CreateWithdrawal, MismatchPolicy, TransferCommand } from '../../domain/transfer/transfer-commands.js'
 import { transferDecider } from '../../domain/transfer/transfer-decider.js'
 import type { RepaymentOutcome, TransferEvent } from '../../domain/transfer/transfer-events.js'
+import { type ExceededLimit, limitsOf, type WithdrawalLimit } from '../../domain/withdrawal-limits.js'
 import { encodeEvent } from '../../event-store/event-codec.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import { addMs, type Clock, dateIn, minuteMs } from '../../kernel/time.js'
@@ -42,6 +44,7 @@ import {
   type RequestHash,
   wasCreatedWithHash,
 } from './create-transfer.js'
+import { type Counting, notCounted, type PayoutCounts } from './payout-counts.js'
 import {
   type Acting,
   type BankFileRequest,
@@ -77,6 +80,7 @@ export class TransferCommands {
     private readonly clock: Clock,
     private readonly settingsOf: (merchantId: string) => Promise<MerchantSettings | undefined>,
     readonly rules: SettlementRules,
+    readonly payouts: PayoutCounts,
   ) {}
 
   /** Creates a transfer, or returns the one that the same request created earlier. */
@@ -140,20 +144,26 @@ export class TransferCommands {
     const options = onSeen(transferStream(trackingId), acting.revision, context, action)
     const settler = () => ({ by: context.actor, underClaim: acting.underClaim ?? false, at: this.clock() })
     switch (action.type) {
-      case 'Claim': {
-        const payoutsStopped = await this.arePayoutsStopped()
-        return this.#execute(trackingId, { ...action, ...settler(), payoutsStopped }, context, options)
-      }
-      case 'Approve':
+      case 'Claim':
       case 'Complete': {
         const payoutsStopped = await this.arePayoutsStopped()
-        return this.#withSettings(trackingId, context, options, (settings) => {
+        return this.#payOut(trackingId, action, context, options, (settings, exceeded) => {
+          const payout = { ...settler(), payoutsStopped }
+          if (action.type === 'Claim') return { ...action, ...payout }
           const { approvalAboveMinor } = settings
-          const payout = { ...settler(), payoutsStopped, approvalAboveMinor }
-          if (action.type === 'Approve') return { ...action, ...payout }
           const { receiptUrl = null, message = null, reason = null } = action
           const guard = { guardFactor: this.rules.completionGuardFactor, mismatchPolicy: mismatchPolicyOf(settings) }
-          return { ...action, receiptUrl, message, reason, ...payout, ...guard }
+          return { ...action, receiptUrl, message, reason, ...payout, approvalAboveMinor, exceeded, ...guard }
+        })
+      }
+      case 'Approve': {
+        const payoutsStopped = await this.arePayoutsStopped()
+        return this.#withSettings(trackingId, context, options, async (settings, transfer) => {
+          const { amountMinor = transfer.amountMinor } = action
+          const payout = settler()
+          await this.payouts.refresh(transfer.merchantId, settings)
+          const exceeded = this.payouts.knownExceeded(transfer, settings, amountMinor, payout.at)
+          return { ...action, ...payout, payoutsStopped, approvalAboveMinor: settings.approvalAboveMinor, exceeded }
         })
       }
       case 'ReceivePart':
@@ -162,7 +172,7 @@ export class TransferCommands {
         const { transfer } = (await this.find(trackingId)) ?? {}
         // A repeat succeeds, also after later events than its caller saw.
         const seen = transfer && isRecorded(action, transfer, context.actor) ? {} : options
-        return this.#withSettings(trackingId, context, seen, (settings, { paymentMethod }) => {
+        return this.#withSettings(trackingId, context, seen, async (settings, { paymentMethod }) => {
           const { approvalAboveMinor, manualControlAboveMinor, mismatchToleranceMinor: toleranceMinor } = settings
           const { completionGuardFactor: guardFactor, correctionDays, paymentMethods } = this.rules
           const common = { toleranceMinor, guardFactor, by: context.actor, at: this.clock() }
@@ -182,7 +192,7 @@ export class TransferCommands {
         })
       }
       case 'ReturnFunds':
-        return this.#withSettings(trackingId, context, options, (settings, transfer) => {
+        return this.#withSettings(trackingId, context, options, async (settings, transfer) => {
           const { mismatchToleranceMinor: toleranceMinor, approvalAboveMinor, callbackOnMoney } = settings
           const earlier = transfer.kind === 'deposit' ? transfer.refunds.length : 0
           const refundId = derivedEventId(trackingId, `return ${earlier + 1}`)
@@ -195,7 +205,7 @@ export class TransferCommands {
         const { transfer } = (await this.find(trackingId)) ?? {}
         // A repeat succeeds, also after later events than its caller saw.
         const seen = transfer && isRecorded(action, transfer, context.actor) ? {} : options
-        return this.#withSettings(trackingId, context, seen, ({ callbackOnMoney }) => {
+        return this.#withSettings(trackingId, context, seen, async ({ callbackOnMoney }) => {
           const { receiptUrl = null } = action
           return { ...action, receiptUrl, callbackOnMoney, by: context.actor, at: this.clock() }
         })
@@ -205,7 +215,7 @@ export class TransferCommands {
       case 'RequestRepayment':
         return this.#requestRepayment(trackingId, action, context, options)
       case 'ApproveRefund':
-        return this.#withSettings(trackingId, context, options, (settings) => {
+        return this.#withSettings(trackingId, context, options, async (settings) => {
           const { mismatchToleranceMinor: toleranceMinor, callbackOnMoney } = settings
           return { ...action, toleranceMinor, callbackOnMoney, ...settler() }
         })
@@ -214,8 +224,11 @@ export class TransferCommands {
         const ending = { type: 'EndRefund', refundId, outcome: 'rejected', ...settler() } as const
         return this.#execute(trackingId, ending, context, options)
       }
-      default:
-        return this.#execute(trackingId, { ...action, ...settler() }, context, options)
+      default: {
+        const result = await this.#execute(trackingId, { ...action, ...settler() }, context, options)
+        if (action.type === 'Cancel' || action.type === 'Fail') await this.#endPayout(result, context)
+        return result
+      }
     }
   }
 
@@ -359,6 +372,24 @@ export class TransferCommands {
     }
   }
 
+  /** Returns the limits that each open withdrawal is beyond ({@link PayoutCounts.knownExceeded}), by its trackingId. */
+  async exceededLimits(transfers: readonly Transfer[]): Promise<ReadonlyMap<string, readonly ExceededLimit[]>> {
+    const open = transfers.filter(({ kind, status }) => kind === 'withdrawal' && !isTerminal(status))
+    const settingsOf = new Map<string, MerchantSettings>()
+    for (const merchantId of new Set(open.map((transfer) => transfer.merchantId))) {
+      const settings = await this.settingsOf(merchantId)
+      await this.payouts.refresh(merchantId, settings)
+      if (settings) settingsOf.set(merchantId, settings)
+    }
+    const at = this.clock()
+    const entries = open.flatMap((transfer) => {
+      const settings = settingsOf.get(transfer.merchantId)
+      const { trackingId, amountMinor } = transfer
+      return settings ? [[trackingId, this.payouts.knownExceeded(transfer, settings, amountMinor, at)] as const] : []
+    })
+    return new Map(entries)
+  }
+
   /**
    * Produces a file from which a bank pays withdrawals, and records it on each of them, or on none. The file exists for its caller only once
    * every record is in the log, so no two files contain the same withdrawal without a reason.
@@ -368,13 +399,17 @@ export class TransferCommands {
     return retryOnConflict('bank file', async () => {
       const [at, payoutsStopped] = [this.clock(), await this.arePayoutsStopped()]
       const found = await Promise.all(trackingIds.map((trackingId) => this.find(trackingId)))
-      const withdrawals = await Promise.all(
+      const existing = await Promise.all(
         found.map(async (each, n) => {
           const settings = each && (await this.settingsOf(each.transfer.merchantId))
           if (!settings) throw new Error(`no merchant or transfer of ${trackingIds[n]}`)
-          return { ...each, approvalAboveMinor: settings.approvalAboveMinor }
+          return { ...each, settings }
         }),
       )
+      const counts = await this.payouts.countAll(existing, at, context)
+      const withdrawals = existing.map(({ settings: { approvalAboveMinor }, ...each }) => {
+        return { ...each, approvalAboveMinor, exceeded: counts.exceeded.get(each.transfer.trackingId) ?? [] }
+      })
       // Each record changes a revision, so no two files have the same id. Banks reject an id that they have seen.
       const seen = withdrawals.map(({ transfer, revision }) => `${transfer.trackingId}@${revision}`).sort()
       const messageId = uuidV5(JSON.stringify([format, debtor?.iban, seen]), trackingIds[0]!).replaceAll('-', '')
@@ -384,15 +419,16 @@ export class TransferCommands {
       const file = bankFile({ addition, withdrawals, debtor, currency, date })
       if (!file.accepted) return file
       const sha256 = hash('sha256', file.text)
-      const appends = withdrawals.map(({ transfer, revision, approvalAboveMinor }) => {
-        const decision = transferDecider.decide({ ...addition, approvalAboveMinor, sha256 }, transfer)
+      const appends = withdrawals.map(({ transfer, revision, approvalAboveMinor, exceeded }) => {
+        const command = { ...addition, approvalAboveMinor, exceeded, sha256 }
+        const decision = transferDecider.decide(command, transfer)
         if (!decision.accepted) throw new Error('a withdrawal of an accepted file was refused')
         const events = decision.events.map((event) => encodeEvent(event, context))
         return { stream: transferStream(transfer.trackingId), expectedRevision: revision, events }
       })
       // An engine with one transaction rejects a changed withdrawal before it writes any record.
       const checks = appends.map((append) => ({ ...append, events: [] }))
-      await this.store.appendInOrder([...checks, ...appends])
+      await this.store.appendInOrder([...checks, ...counts.appends, ...appends])
       return { ...file, messageId, date, sha256 }
     })
   }
@@ -405,7 +441,7 @@ export class TransferCommands {
     context: CommandContext,
   ): Promise<TransferResult> {
     const onceId = derivedEventId(trackingId, `collection ${collection}`)
-    return this.#withSettings(trackingId, context, { onceId }, (settings) => {
+    return this.#withSettings(trackingId, context, { onceId }, async (settings) => {
       const { manualControlAboveMinor } = settings
       const mismatchPolicy = mismatchPolicyOf(settings)
       return { type: 'ReceiveFunds', ...received, mismatchPolicy, manualControlAboveMinor, at: this.clock() }
@@ -450,14 +486,73 @@ export class TransferCommands {
     trackingId: string,
     context: CommandContext,
     options: ActionOptions,
-    commandFor: (settings: MerchantSettings, transfer: Transfer) => TransferCommand,
+    commandFor: (settings: MerchantSettings, transfer: Transfer) => Promise<TransferCommand>,
   ): Promise<TransferResult> {
     const loaded = await loadStream(this.store, transferDecider, transferStream(trackingId), options)
     if (loaded.state.kind === 'none') return refuse('not-found', 'unknown-transfer')
-    const { merchantId } = loaded.state
+    const settings = await this.#knownSettings(loaded.state)
+    const command = await commandFor(settings, loaded.state)
+    return this.#execute(trackingId, command, context, { loaded, ...options })
+  }
+
+  async #knownSettings({ merchantId }: Transfer): Promise<MerchantSettings> {
     const settings = await this.settingsOf(merchantId)
     if (!settings) throw new Error(`transfer of an unknown merchant ${merchantId}`)
-    return this.#execute(trackingId, commandFor(settings, loaded.state), context, { loaded, ...options })
+    return settings
+  }
+
+  /**
+   * Executes a command with which the payout of a withdrawal can start. If the merchant has limits, the payout is counted before the command's
+   * own event, so a process that ends in between leaves a count without a payout, and never the reverse. A refused command counts nothing.
+   */
+  async #payOut(
+    trackingId: string,
+    action: PayoutAction,
+    context: CommandContext,
+    options: ActionOptions,
+    commandFor: (settings: MerchantSettings, exceeded: readonly ExceededLimit[]) => TransferCommand,
+  ): Promise<TransferResult> {
+    const stream = transferStream(trackingId)
+    const load = () => loadStream(this.store, transferDecider, stream, options)
+    const loaded = await load()
+    if (loaded.state.kind === 'none') return refuse('not-found', 'unknown-transfer')
+    const settings = await this.#knownSettings(loaded.state)
+    const limits = limitsOf(settings)
+    if (loaded.state.kind === 'deposit' || limits.length === 0)
+      return this.#execute(trackingId, commandFor(settings, []), context, { loaded, ...options })
+
+    const attempt = async () => {
+      const current = await load()
+      const counting = await this.#counting(action, current.state, limits, context)
+      const counted = { loaded: current, ...options, appendsBefore: () => counting.appends, isTriedOnce: true }
+      const command = commandFor(settings, counting.exceeded)
+      return handleCommand(this.store, transferDecider, stream, command, context, counted)
+    }
+    const { merchantId } = loaded.state
+    return toResult(await this.payouts.inTurn(merchantId, () => retryOnConflict(stream, attempt)))
+  }
+
+  async #counting(
+    action: PayoutAction,
+    state: TransferState,
+    limits: readonly WithdrawalLimit[],
+    context: CommandContext,
+  ): Promise<Counting> {
+    const at = this.clock()
+    if (state.kind !== 'withdrawal' || isTerminal(state.status)) return notCounted
+    // A claim that is only renewed starts no payout.
+    if (action.type === 'Claim' && activeClaim(state, at)) return notCounted
+    const { transactionAmountMinor: amountMinor = state.amountMinor } = action.type === 'Complete' ? action : {}
+    return this.payouts.count(state, limits, { amountMinor, continues: action.type === 'Complete', at }, context)
+  }
+
+  /** A process that ends before this leaves a cancelled withdrawal that counts, so others may need an approval that they could do without. */
+  async #endPayout(result: TransferResult, context: CommandContext): Promise<void> {
+    if (!result.accepted || !result.changed || result.transfer.kind === 'deposit') return
+    const settings = await this.#knownSettings(result.transfer)
+    if (limitsOf(settings).length === 0) return
+    // The cancellation is in the log, so its caller must not take a failure here for one of the cancellation.
+    await this.payouts.uncount(result.transfer, this.clock(), context).catch(() => {})
   }
 
   async #execute(
@@ -492,6 +587,8 @@ function isLinkedTo({ trackingId }: Transfer, other: Transfer): boolean {
 
 const methodUnavailable = () => refuseField('paymentMethod', violate('method-unavailable', { kind: 'withdrawal' }))
 
+/** An action with which the payout of a withdrawal can start. */
+type PayoutAction = Extract<TransferAction, { type: 'Claim' | 'Complete' }>
 type ActionOptions = Pick<HandleOptions<TransferState>, 'onceId' | 'seenRevision'>
 
 /** A copied reference often has a space at an end, and would otherwise be a different one. */

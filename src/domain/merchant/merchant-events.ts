@@ -1,6 +1,7 @@
-import { Type } from '../../kernel/typebox.js'
-import { Data, type EventsOf, Nullable, type OlderVersion, OneOf, type ValueOf, Versions } from '../event.js'
+import { type TObject, type TProperties, Type } from '../../kernel/typebox.js'
+import { Data, type EventsOf, Nullable, OneOf, Since, type ValueOf, Versions, versionBefore } from '../event.js'
 import { Actor, Count, Id, Index, Minor, Sealed, Text, Time } from '../fields.js'
+import { WithdrawalLimit } from '../withdrawal-limits.js'
 import { scopes } from './api-key.js'
 
 /** A secret that is sealed with the master key. */
@@ -48,9 +49,15 @@ const firstSettings = {
 }
 const MerchantSettings = Data({
   ...firstSettings,
+  /** The limits above which a second person must approve a withdrawal; at most one for each scope and period. */
+  withdrawalLimits: Type.Array(WithdrawalLimit, { maxItems: 6 }),
+  /** Whether `approvalAboveMinor` also applies to the sum of the merchant's withdrawals in 24 hours. */
+  approvalOverDay: Type.Boolean(),
   /** Whether money that is returned to a customer, or comes back from a payout, triggers a callback. */
   callbackOnMoney: Type.Boolean(),
 })
+/** The later settings of a merchant that was registered with the first ones. */
+const laterSettings = { withdrawalLimits: [], approvalOverDay: false, callbackOnMoney: false }
 export type MerchantSettings = ValueOf<typeof MerchantSettings>
 const merchant = { merchantId: Id, at: Time }
 const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
@@ -59,26 +66,39 @@ const rotation = { ...merchant, previousValidUntil: Time }
 /** 0 for the SecretKey that the merchant is registered with, one more with each rotation. */
 const SecretKeyNumber = Index
 
-const credentials = { apiKeySha256: Sha256, secretKey: Sealed, webhookSecret: Sealed }
-const registration = { ...merchant, settings: MerchantSettings, ...credentials }
-const change = { ...merchant, changes: Type.Partial(MerchantSettings, { additionalProperties: false }) }
-
-/** The events before `callbackOnMoney`, which was off. */
-const registrationBefore: OlderVersion = {
-  schema: Data({ ...registration, settings: Data(firstSettings) }),
-  upcast: (data) => ({ ...data, settings: { ...(data.settings as object), callbackOnMoney: false } }),
+const registration = { apiKeySha256: Sha256, secretKey: Sealed, webhookSecret: Sealed }
+const thresholdProposal = {
+  ...merchant,
+  by: Actor,
+  /** The present one if only limits are proposed. */
+  approvalAboveMinor: Nullable(Minor),
+  /** Null if the limits stay. */
+  withdrawalLimits: Since(2, MerchantSettings.properties.withdrawalLimits),
+  approvalOverDay: Since(2, MerchantSettings.properties.approvalOverDay),
 }
-const changeBefore: OlderVersion = {
-  schema: Data({ ...change, changes: Type.Partial(Data(firstSettings), { additionalProperties: false }) }),
-  upcast: (data) => data,
-}
+const SettingsChanges = <Properties extends TProperties>(settings: TObject<Properties>) =>
+  Data({ ...merchant, changes: Type.Partial(settings, { additionalProperties: false }) })
 
 /** The events of a merchant, in `merchant-<merchantId>`. API keys appear only as SHA-256 digests. */
 export const merchantEvents = {
-  MerchantRegistered: Versions([registrationBefore], Data(registration)),
-  MerchantSettingsChanged: Versions([changeBefore], Data(change)),
-  /** `by` wants to raise or remove the threshold. It stays until a second administrator confirms, which changes the settings. */
-  ApprovalThresholdProposed: Data({ ...merchant, by: Actor, approvalAboveMinor: Nullable(Minor) }),
+  MerchantRegistered: Versions(
+    [
+      {
+        schema: Data({ ...merchant, settings: Data(firstSettings), ...registration }),
+        upcast: (data) => ({ ...data, settings: { ...(data.settings as object), ...laterSettings } }),
+      },
+    ],
+    Data({ ...merchant, settings: MerchantSettings, ...registration }),
+  ),
+  MerchantSettingsChanged: Versions(
+    [{ schema: SettingsChanges(Data(firstSettings)), upcast: (data) => data }],
+    SettingsChanges(MerchantSettings),
+  ),
+  /**
+   * `by` wants to raise or remove the threshold or limits. They stay until a second administrator confirms, which changes the settings. The
+   * next proposal replaces it.
+   */
+  ApprovalThresholdProposed: Versions([versionBefore(2, thresholdProposal)], Data(thresholdProposal)),
   /** The main key was replaced: the one that a merchant is registered with, with the usual scopes and no expiry. */
   ApiKeyRotated: Data({ ...rotation, apiKeySha256: Sha256 }),
   ApiKeyCreated: Data({

@@ -10,6 +10,8 @@ export const merchantRules = {
     '{field} must contain only origins such as https://shop.example.com, in lower case and without a path.',
   'ip-range-invalid': '{range} is not an IP address or CIDR range.',
   'method-not-manual': '{method} is not a manual payment method of the catalogue (PAYMENT_METHODS).',
+  'limits-repeated': '{field} must have one entry per scope and period.',
+  'limit-empty': 'Each entry of {field} must state a number or an amount.',
   'instructions-repeated': '{field} must have one entry per payment method.',
   'instructions-length': 'The instructions for payment method {method} must have 1 to {most} characters.',
   'instructions-hidden-characters':

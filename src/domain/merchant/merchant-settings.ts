@@ -2,6 +2,7 @@ import { isVisible } from '../../kernel/text.js'
 import { violate } from '../decider.js'
 import { isManual, type PaymentMethod } from '../payment-method.js'
 import type { FieldViolation, Violation } from '../rules.js'
+import type { WithdrawalLimit } from '../withdrawal-limits.js'
 import type { MerchantSettings, PaymentInstructions, RequireSignature } from './merchant-events.js'
 
 // The bounds and defaults of a merchant's settings, and the rules for new values. Every caller that accepts settings checks them here.
@@ -27,6 +28,7 @@ const maxUrlLength = 2048
 /** All origins are sent in one header. */
 const maxFrameAncestors = 20
 const maxInstructions = 50
+export const maxLimitCount = 1_000_000
 const maxInstructionsLength = 2_000
 
 /**
@@ -44,6 +46,8 @@ export function defaultSettings(sandbox: boolean) {
     mismatchToleranceMinor: 0n,
     manualControlAboveMinor: null,
     approvalAboveMinor: null,
+    withdrawalLimits: [],
+    approvalOverDay: false,
     rateLimitPerSecond: 100,
     depositExpiryMinutes: 30,
     minAmountMinor: 1_00n,
@@ -80,6 +84,20 @@ export function givenSettingsProblem(given: Partial<MerchantSettings>): FieldVio
     if (isTolerance && value < 0n) return { field: setting, ...violate('too-small', { least: 0 }) }
     if (!isTolerance && value <= 0n) return { field: setting, ...violate('above', { limit: 0 }) }
     if (value > maxSettingMinor) return { field: setting, ...violate('amount-too-large', { largest: maxSettingMinor }) }
+  }
+  const problem = withdrawalLimitsProblem(given.withdrawalLimits ?? [])
+  return problem && { field: 'withdrawalLimits', ...problem }
+}
+
+function withdrawalLimitsProblem(limits: readonly WithdrawalLimit[]): Violation | undefined {
+  if (new Set(limits.map(({ per, hours }) => `${per} ${hours}`)).size < limits.length) return violate('limits-repeated')
+  for (const { count, amountMinor } of limits) {
+    if (count === null && amountMinor === null) return violate('limit-empty')
+    const isCount = count === null || (Number.isInteger(count) && count >= 1 && count <= maxLimitCount)
+    if (!isCount) return violate('whole-number', { least: 1, most: maxLimitCount })
+    if (amountMinor !== null && amountMinor <= 0n) return violate('above', { limit: 0 })
+    if (amountMinor !== null && amountMinor > maxSettingMinor)
+      return violate('amount-too-large', { largest: maxSettingMinor })
   }
   return undefined
 }

@@ -1,5 +1,6 @@
 import { accept, type Decider, type Decision, refuse, refuseField, violate } from '../decider.js'
 import type { DataOf } from '../event.js'
+import { areLooser } from '../withdrawal-limits.js'
 import { type ApiKey, apiKeyId, isApiKeyValid, mainKey, mainKeyName, maxApiKeys, rotateMainKey } from './api-key.js'
 import type { MerchantEvent, MerchantSettings, SealedSecret } from './merchant-events.js'
 
@@ -34,7 +35,7 @@ export interface Merchant {
   readonly suspended: boolean
   /** The digest of the logo on the payment page; null for none. */
   readonly logoSha256: string | null
-  /** The higher threshold that waits for the confirmation of a second administrator. */
+  /** The higher threshold or limits that wait for the confirmation of a second administrator. */
   readonly proposedThreshold: OfMerchant<'ApprovalThresholdProposed'> | null
   /** Why callbacks are held back; null while they are sent. */
   readonly callbacksDisabled: string | null
@@ -48,7 +49,7 @@ type OfMerchant<Type extends MerchantEvent['type']> = Omit<DataOf<MerchantEvent,
 
 export type MerchantCommand =
   | ({ readonly type: 'Register' } & DataOf<MerchantEvent, 'MerchantRegistered'>)
-  /** `heldBy`: the actor whose rise or removal of the threshold needs the confirmation of another one. */
+  /** `heldBy`: the actor whose rise or removal of the threshold or of limits needs the confirmation of another one. */
   | ({ readonly type: 'ChangeSettings'; readonly heldBy?: string | undefined } & OfMerchant<'MerchantSettingsChanged'>)
   | { readonly type: 'ConfirmThreshold'; readonly by: string; readonly at: string }
   | ({ readonly type: 'RotateApiKey' } & OfMerchant<'ApiKeyRotated'>)
@@ -84,23 +85,32 @@ function change(command: Exclude<MerchantCommand, { type: 'Register' }>, merchan
     case 'ChangeSettings': {
       const { heldBy: by } = command
       const { proposedThreshold } = merchant
-      const { approvalAboveMinor: threshold, ...others } = changed(settings, command.changes)
+      const { approvalAboveMinor } = settings
       // Choosing the current threshold again rejects a proposal.
-      const isRejected = proposedThreshold && command.changes.approvalAboveMinor === settings.approvalAboveMinor
-      const approvalAboveMinor = isRejected ? settings.approvalAboveMinor : threshold
-      const isHeld = by !== undefined && isLooser(approvalAboveMinor, settings)
-      const changes = isHeld || approvalAboveMinor === undefined ? others : { ...others, approvalAboveMinor }
+      const isRejected = proposedThreshold && command.changes.approvalAboveMinor === approvalAboveMinor
+      const wanted = { ...changed(settings, command.changes), ...(isRejected && { approvalAboveMinor }) }
+      const held = by === undefined ? {} : looserOf(wanted, settings)
+      const changes = Object.fromEntries(Object.entries(wanted).filter(([name]) => !(name in held)))
       const events: MerchantEvent[] = []
       if (Object.keys(changes).length > 0)
         events.push({ type: 'MerchantSettingsChanged', data: { ...common, changes } })
-      if (isHeld) events.push({ type: 'ApprovalThresholdProposed', data: { ...common, by, approvalAboveMinor } })
+      if (by !== undefined && Object.keys(held).length > 0) {
+        const { withdrawalLimits = null, approvalOverDay = null } = held
+        const proposal = { approvalAboveMinor, ...held, withdrawalLimits, approvalOverDay }
+        events.push({ type: 'ApprovalThresholdProposed', data: { ...common, by, ...proposal } })
+      }
       return accept(...events)
     }
     case 'ConfirmThreshold': {
       const { proposedThreshold: proposed } = merchant
       if (!proposed) return accept()
       if (proposed.by === command.by) return refuse('conflict', 'second-administrator-needed')
-      const changes = { approvalAboveMinor: proposed.approvalAboveMinor }
+      const { approvalAboveMinor, withdrawalLimits, approvalOverDay } = proposed
+      const changes = {
+        approvalAboveMinor,
+        ...(withdrawalLimits && { withdrawalLimits }),
+        ...(typeof approvalOverDay === 'boolean' && { approvalOverDay }),
+      }
       return accept({ type: 'MerchantSettingsChanged', data: { ...common, changes } })
     }
     case 'RotateApiKey':
@@ -162,9 +172,18 @@ function change(command: Exclude<MerchantCommand, { type: 'Register' }>, merchan
   }
 }
 
-/** Returns whether payments that need an approval now would not need one with this threshold. */
-function isLooser(next: bigint | null | undefined, { approvalAboveMinor }: MerchantSettings): next is bigint | null {
-  return next !== undefined && approvalAboveMinor !== null && (next === null || next > approvalAboveMinor)
+type ApprovalSettings = Pick<MerchantSettings, 'approvalAboveMinor' | 'withdrawalLimits' | 'approvalOverDay'>
+
+/** Returns those of the wanted settings with which some payments that need an approval now would not need one. */
+function looserOf(wanted: Partial<MerchantSettings>, current: MerchantSettings): Partial<ApprovalSettings> {
+  const { approvalAboveMinor: above, withdrawalLimits, approvalOverDay } = wanted
+  const { approvalAboveMinor: threshold } = current
+  const isThresholdLooser = above !== undefined && threshold !== null && (above === null || above > threshold)
+  return {
+    ...(isThresholdLooser && { approvalAboveMinor: above }),
+    ...(withdrawalLimits && areLooser(withdrawalLimits, current.withdrawalLimits) && { withdrawalLimits }),
+    ...(approvalOverDay === false && { approvalOverDay }),
+  }
 }
 
 function fieldsOf<Command extends MerchantCommand>({ type: _, ...fields }: Command): Omit<Command, 'type'> {
@@ -181,7 +200,10 @@ function changed(settings: MerchantSettings, changes: Partial<MerchantSettings>)
 function same(a: unknown, b: unknown): boolean {
   if (!Array.isArray(a) || !Array.isArray(b)) return a === b
   // The items are texts, or objects of texts and numbers whose fields always have the same order.
-  return JSON.stringify(a) === JSON.stringify(b)
+  const [left, right] = [a, b].map((list) =>
+    JSON.stringify(list, (_, each) => (typeof each === 'bigint' ? `${each}` : each)),
+  )
+  return left === right
 }
 
 function evolve(state: MerchantState, event: MerchantEvent): MerchantState {
@@ -205,7 +227,9 @@ function evolve(state: MerchantState, event: MerchantEvent): MerchantState {
   switch (event.type) {
     case 'MerchantSettingsChanged': {
       const { changes, at } = event.data
-      const proposedThreshold = changes.approvalAboveMinor === undefined ? state.proposedThreshold : null
+      const { approvalAboveMinor, withdrawalLimits, approvalOverDay } = changes
+      const isDecided = [approvalAboveMinor, withdrawalLimits, approvalOverDay].some((each) => each !== undefined)
+      const proposedThreshold = isDecided ? null : state.proposedThreshold
       const endpointChangedAt = changes.callbackUrl === undefined ? state.endpointChangedAt : at
       return { ...state, settings: { ...state.settings, ...changes }, proposedThreshold, endpointChangedAt }
     }

@@ -1,12 +1,11 @@
 import { validApproval } from './payout.js'
 import { refundableMinor, type Transfer, undecidedMinor } from './transfer.js'
-import type { Complete, TransferCommand } from './transfer-commands.js'
+import type { ApprovalRules, Complete, TransferCommand } from './transfer-commands.js'
 import { decide } from './transfer-decider.js'
 
 /** The actor who views a transfer and settles withdrawals under their own claims. */
-export interface Actor {
+export interface Actor extends ApprovalRules {
   readonly by: string
-  readonly approvalAboveMinor: bigint | null
   readonly payoutsStopped?: boolean
   /** Whether the transfer's payment method is manual. */
   readonly isManual: boolean
@@ -79,11 +78,12 @@ export function isPossible(action: AllowedAction, transfer: Transfer, actor: Act
   return decision.accepted && decision.events.length > 0
 }
 
-function completion(amountMinor: bigint, { by, approvalAboveMinor, payoutsStopped = false, at }: Actor): Complete {
+function completion(amountMinor: bigint, actor: Actor): Complete {
+  const { by, approvalAboveMinor, exceeded = [], payoutsStopped = false, at } = actor
   const amounts = { transactionAmountMinor: amountMinor, confirmedAmountMinor: amountMinor, guardFactor: 1 }
   const texts = { receiptUrl: null, message: null, reason: '' }
   const settler = { by, underClaim: true, payoutsStopped, at }
-  return { type: 'Complete', ...amounts, ...texts, mismatchPolicy, approvalAboveMinor, ...settler }
+  return { type: 'Complete', ...amounts, ...texts, mismatchPolicy, approvalAboveMinor, exceeded, ...settler }
 }
 
 function likelyMinor(transfer: Transfer): bigint {

@@ -2,10 +2,18 @@ import { addMs, minuteMs } from '../../kernel/time.js'
 import { accept, type Decision, type Refused, refuse } from '../decider.js'
 import { isTerminal } from './status.js'
 import { type Approval, type Claim, commonFields, stepsBy, type Transfer, type Withdrawal } from './transfer.js'
-import type { AddToBankFile, Approve, Claim as ClaimCommand, Complete, Release, Settler } from './transfer-commands.js'
+import type {
+  AddToBankFile,
+  ApprovalRules,
+  Approve,
+  Claim as ClaimCommand,
+  Release,
+  Settler,
+} from './transfer-commands.js'
 import type { TransferEvent } from './transfer-events.js'
 
-// Withdrawals that operators pay: one claimant at a time, and above the merchant's threshold with the approval of a second person.
+// Withdrawals that operators pay: one claimant at a time, and above the merchant's threshold or beyond its limits
+// with the approval of a second person.
 
 const claimMs = 15 * minuteMs
 /** A claim with more time left than this is not renewed, so that a page that claims every minute does not fill the stream. */
@@ -57,8 +65,8 @@ export function addToBankFile(command: AddToBankFile, state: Transfer): Decision
 export function approve(command: Approve, state: Transfer): Decision<TransferEvent> {
   const open = unlessPayable(state, command.payoutsStopped)
   if ('accepted' in open) return open
-  const { by, amountMinor: approvedAmountMinor = open.amountMinor, approvalAboveMinor, at } = command
-  if (!needsApproval(open, approvedAmountMinor, approvalAboveMinor)) return refuse('conflict', 'approval-not-needed')
+  const { by, amountMinor: approvedAmountMinor = open.amountMinor, at } = command
+  if (!needsApproval(open, approvedAmountMinor, command)) return refuse('conflict', 'approval-not-needed')
   if (open.payout.claimants.includes(by)) return refuse('conflict', 'four-eyes')
   if (validApproval(open, approvedAmountMinor)) return accept()
   if (stepsBy(by, open.payout) >= maxSteps) return tooManySteps()
@@ -86,14 +94,16 @@ export function claimRefusal({ by, underClaim, at }: Settler, state: Transfer): 
 }
 
 export function approvalRefusal(
-  { by, approvalAboveMinor }: Pick<Complete, 'by' | 'approvalAboveMinor'>,
+  command: ApprovalRules & { readonly by: string },
   state: Transfer,
   amountMinor: bigint,
 ): Refused | undefined {
-  if (!needsApproval(state, amountMinor, approvalAboveMinor)) return undefined
+  if (!needsApproval(state, amountMinor, command)) return undefined
   const approval = validApproval(state, amountMinor)
-  if (!approval) return refuse('conflict', 'approval-needed', { amount: amountMinor })
-  return approval.by === by ? refuse('conflict', 'four-eyes') : undefined
+  if (approval) return approval.by === command.by ? refuse('conflict', 'four-eyes') : undefined
+  const { exceeded = [] } = command
+  if (exceeded.length > 0) return refuse('conflict', 'limit-exceeded', { amount: amountMinor, exceeded })
+  return refuse('conflict', 'approval-needed', { amount: amountMinor })
 }
 
 /** A claim in effect. `until` is null while a bank may be paying a file that contains the withdrawal. */
@@ -108,9 +118,15 @@ export function activeClaim(transfer: Transfer, at: string): ActiveClaim | null 
   return { ...claim, until: file === null ? claim.until : null, file }
 }
 
-/** Returns whether a payment of this amount needs an approval, which it never does if the merchant's `approvalAboveMinor` is null. */
-export function needsApproval(transfer: Transfer, amountMinor: bigint, approvalAboveMinor: bigint | null): boolean {
-  if (transfer.kind === 'deposit' || approvalAboveMinor === null) return false
+/** Returns whether a payment of this amount needs an approval. */
+export function needsApproval(
+  transfer: Transfer,
+  amountMinor: bigint,
+  { approvalAboveMinor, exceeded = [] }: ApprovalRules,
+): boolean {
+  if (transfer.kind === 'deposit') return false
+  if (exceeded.length > 0) return true
+  if (approvalAboveMinor === null) return false
   return amountMinor > approvalAboveMinor || transfer.amountMinor > approvalAboveMinor
 }
 

@@ -1,4 +1,5 @@
 import type { DataOf } from '../event.js'
+import type { ExceededLimit } from '../withdrawal-limits.js'
 import type {
   RefundOutcome,
   RefundTarget,
@@ -22,6 +23,14 @@ interface PayoutCommand {
   readonly payoutsStopped?: boolean
 }
 
+/** When a payment needs the approval of a second person. */
+export interface ApprovalRules {
+  /** The merchant's amount above which a withdrawal needs an approval; null for none. */
+  readonly approvalAboveMinor: bigint | null
+  /** The merchant's limits that the payout is beyond. */
+  readonly exceeded?: readonly ExceededLimit[]
+}
+
 /** A command that settles a transfer. While a withdrawal is claimed, only the claimant settles it. */
 export interface Settler extends ByActor {
   /** Whether a withdrawal can be settled only under the actor's own claim. */
@@ -40,19 +49,17 @@ export type RepeatedPayout = { readonly reason: string; readonly files: readonly
 export interface AddToBankFile
   extends Settler,
     PayoutCommand,
+    ApprovalRules,
     Pick<DataOf<TransferEvent, 'WithdrawalAddedToBankFile'>, 'messageId' | 'format' | 'sha256'> {
   readonly type: 'AddToBankFile'
   readonly repeat: RepeatedPayout | null
-  readonly approvalAboveMinor: bigint | null
 }
 
-/** Withdrawals above the merchant's threshold: a second person approves. */
-export interface Approve extends ByActor, PayoutCommand {
+/** Withdrawals above the merchant's threshold or beyond its limits: a second person approves. */
+export interface Approve extends ByActor, PayoutCommand, ApprovalRules {
   readonly type: 'Approve'
   /** The amount to pay; defaults to the requested amount. */
   readonly amountMinor?: bigint
-  /** The merchant's amount above which a withdrawal needs an approval; null for none. */
-  readonly approvalAboveMinor: bigint | null
 }
 
 /** Rejects an amount that is probably mistyped, unless it is repeated. */
@@ -63,7 +70,7 @@ export interface GuardedAmount {
   readonly guardFactor: number
 }
 
-export interface Complete extends Settler, PayoutCommand, GuardedAmount {
+export interface Complete extends Settler, PayoutCommand, GuardedAmount, ApprovalRules {
   readonly type: 'Complete'
   /** The transferred amount; defaults to the received money that is still available, or to the requested amount if none was received. */
   readonly transactionAmountMinor?: bigint | undefined
@@ -71,7 +78,6 @@ export interface Complete extends Settler, PayoutCommand, GuardedAmount {
   readonly message: string | null
   readonly reason: string | null
   readonly mismatchPolicy: MismatchPolicy
-  readonly approvalAboveMinor: bigint | null
 }
 
 export interface ChangeStatus extends Settler {

@@ -73,6 +73,8 @@ export const transferRules = {
   'claim-limit': 'You have claimed or approved the withdrawal {most} times. Another user must settle it.',
   'four-eyes': 'A withdrawal cannot be approved and paid by the same user.',
   'approval-needed': 'Another user must first approve a payment of {amount} to this account.',
+  'limit-exceeded':
+    'Another user must first approve a payment of {amount} to this account, because it is beyond a limit: {exceeded}.',
   'approval-not-needed': 'This withdrawal needs no approval.',
   'sepa-euros-only': 'A SEPA file contains euros, but the currency of the service is {currency}.',
   'sepa-amount-too-large': 'The amount is above {largest}, the largest SEPA payment.',

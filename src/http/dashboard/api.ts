@@ -6,6 +6,7 @@ import { payoutTabs } from '../../domain/transfer/payout-queue.js'
 import { type Status, statusCodes } from '../../domain/transfer/status.js'
 import type { TransferKind } from '../../domain/transfer/transfer-events.js'
 import { type Permission, permissions, type Role, roles } from '../../domain/user/permissions.js'
+import { limitScopes } from '../../domain/withdrawal-limits.js'
 import { Type } from '../../kernel/typebox.js'
 import { maxSearchedLength, typedAs } from '../../kernel/typed-text.js'
 import type { CommonRefusalName } from '../refusals.js'
@@ -211,6 +212,14 @@ export const ClaimView = Type.Object({
 })
 export type ClaimView = Static<typeof ClaimView>
 
+/** A limit on withdrawals over a period, with the number and the sum that need no approval; null for any. */
+const withdrawalLimit = {
+  per: OneOf(limitScopes),
+  hours: Type.Union([Type.Literal(24), Type.Literal(720)]),
+  count: Nullable(Type.Integer()),
+  amountMinor: Nullable(Minor),
+}
+
 export const TransferRow = Type.Object({
   trackingId: Text,
   merchantId: Text,
@@ -233,6 +242,8 @@ export const TransferRow = Type.Object({
   bankFile: Nullable(Type.Object({ messageId: Text, name: Text, at: Time })),
   /** A payment of the requested amount needs the approval of a second user, which is missing. */
   awaitsApproval: Type.Boolean(),
+  /** The limits that a withdrawal was beyond when its payout started, or would be beyond if it started now. */
+  exceeded: List(Type.Object({ ...withdrawalLimit, actualCount: Type.Integer(), actualMinor: Minor })),
   /** The viewer can give that approval. */
   canApprove: Type.Boolean(),
   /** The viewer can claim the withdrawal or has claimed it, and no approval is missing. */
@@ -344,7 +355,7 @@ export const TransferDetail = Type.Object({
   corrections: List(Type.Object({ fromMinor: Minor })),
   /** The correction that waits for an approval. */
   proposedCorrection: Nullable(Type.Object({ userId: Text, name: Text, at: Time, amountMinor: Minor, reason: Text })),
-  /** Withdrawals above the merchant's threshold. */
+  /** Withdrawals above the merchant's threshold or beyond its limits. */
   approval: Type.Object({
     needed: Type.Boolean(),
     /** The latest approval of an amount to the withdrawal's account. */
@@ -629,6 +640,7 @@ export type TestAnswer = Static<typeof TestAnswer>
 
 // ── Merchants ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+const WithdrawalLimits = List(Type.Object(withdrawalLimit))
 const MerchantSettingsView = Type.Object({
   name: Text,
   callbackUrl: Text,
@@ -639,6 +651,8 @@ const MerchantSettingsView = Type.Object({
   manualControlAboveMinor: Nullable(Minor),
   /** The amount above which withdrawals need a second person. */
   approvalAboveMinor: Nullable(Minor),
+  approvalOverDay: Type.Boolean(),
+  withdrawalLimits: WithdrawalLimits,
   rateLimitPerSecond: Type.Integer(),
   depositExpiryMinutes: Type.Integer(),
   minAmountMinor: Minor,
@@ -666,8 +680,16 @@ export const MerchantItem = Type.Object({
   suspended: Type.Boolean(),
   /** The digest of the logo on the payment page. */
   logoSha256: Nullable(Text),
-  /** The higher threshold (null for none) that waits for the confirmation of a second administrator. */
-  proposedThreshold: Nullable(Type.Object({ approvalAboveMinor: Nullable(Minor), by: Text, at: Time })),
+  /** The higher threshold (null for none) or limits that wait for the confirmation of a second administrator. Other settings are null. */
+  proposedThreshold: Nullable(
+    Type.Object({
+      approvalAboveMinor: Nullable(Minor),
+      withdrawalLimits: Nullable(WithdrawalLimits),
+      approvalOverDay: Nullable(Type.Boolean()),
+      by: Text,
+      at: Time,
+    }),
+  ),
   callbacksDisabled: Nullable(Text),
   /** Null if callbacks to the URL can be sent. Only the response to a new URL has resolved its name. */
   endpointWarning: Nullable(OneOf(endpointWarnings)),

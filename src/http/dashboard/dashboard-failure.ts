@@ -26,7 +26,5 @@ function ruleOf<Rule extends string>({ rule, values }: Violation<Rule>) {
 
 /** Amounts become JSON numbers of minor units, as everywhere in the dashboard's API. */
 function jsonValues(values: RuleValues): Record<string, Exclude<RuleValue, bigint>> {
-  return Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [name, typeof value === 'bigint' ? Number(value) : value]),
-  )
+  return JSON.parse(JSON.stringify(values, (_, value) => (typeof value === 'bigint' ? Number(value) : value)))
 }

@@ -21,7 +21,7 @@ import {
   WithdrawalRepayment,
   WithdrawalReturn,
 } from './v1-schemas.js'
-import { shownActor, viewOfTransfer } from './v1-transfer-view.js'
+import { shownActor, viewOf } from './v1-transfer-view.js'
 
 const response = { 200: TransferResponse, ...badRequest, ...unknownTransfer, ...settlingFailures, ...bodyFailures }
 const revisionText =
@@ -40,8 +40,7 @@ export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
   ) => {
     const { transfer } = await ownTransfer(request)
     if (kind !== undefined && transfer.kind !== kind) throw new RequestError('unknown-transfer')
-    const done = accepted('transfer', await action(transfer.trackingId), shownActor)
-    return viewOfTransfer(done.transfer, done.revision)
+    return viewOf(transfers, accepted('transfer', await action(transfer.trackingId), shownActor))
   }
   /** Parses an amount as it was sent. @throws RequestError that names the field */
   const amountOf = (name: string, text: string | undefined): bigint | undefined => {

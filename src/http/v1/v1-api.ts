@@ -17,7 +17,7 @@ import {
   TransfersQuery,
   TransfersResponse,
 } from './v1-schemas.js'
-import { viewOfDocument, viewOfEvent, viewOfHistory, viewOfTransfer } from './v1-transfer-view.js'
+import { viewOf, viewOfEvent, viewOfHistory, viewsOf, viewsOfDocuments } from './v1-transfer-view.js'
 
 /** Adds what the specification lacks: a merchant's transfers, their history and their callbacks. */
 export const v1: FastifyPluginAsyncTypebox = async (app) => {
@@ -27,8 +27,7 @@ export const v1: FastifyPluginAsyncTypebox = async (app) => {
     '/v1/transfers/:trackingId',
     read('getTransfer', 'Get a transfer', { params, response: { 200: TransferResponse, ...unknownTransfer } }),
     async (request) => {
-      const { transfer, revision } = await ownTransfer(request)
-      return viewOfTransfer(transfer, revision)
+      return viewOf(transfers, await ownTransfer(request))
     },
   )
   app.get(
@@ -56,15 +55,15 @@ export const v1: FastifyPluginAsyncTypebox = async (app) => {
         if (referenceId !== undefined) throw invalid('metadata', 'excludes-field', { other: 'referenceId' })
         const query = { ...wanted, merchantId, metadata, cursor }
         const { items, nextCursor } = await searched(readers.page(readBy(request), 'ownByMetadata', query))
-        return { items: items.map(viewOfDocument), nextCursor }
+        return { items: await viewsOfDocuments(transfers, items), nextCursor }
       }
       const filter = { ...wanted, cursor: cursorOf(cursor) }
       if (referenceId === undefined) {
         const { items, nextCursor } = await readers.page(readBy(request), 'ownTransfers', { merchantId, ...filter })
-        return { items: items.map(viewOfDocument), nextCursor }
+        return { items: await viewsOfDocuments(transfers, items), nextCursor }
       }
       const { items, nextCursor } = await listByReferenceId(transfers, [merchantId], referenceId, filter)
-      return { items: items.map(({ transfer, revision }) => viewOfTransfer(transfer, revision)), nextCursor }
+      return { items: await viewsOf(transfers, items), nextCursor }
     },
   )
   app.get(

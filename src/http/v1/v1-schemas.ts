@@ -6,8 +6,9 @@ import { returnReasonCodes } from '../../domain/transfer/return-reasons.js'
 import { statusCodes } from '../../domain/transfer/status.js'
 import type { Refund as DomainRefund, Repayment as DomainRepayment } from '../../domain/transfer/transfer.js'
 import type { RefundTarget as Target, TransferEvent, TransferKind } from '../../domain/transfer/transfer-events.js'
+import { type LimitScope, limitScopes } from '../../domain/withdrawal-limits.js'
 import { type TSchema, Type } from '../../kernel/typebox.js'
-import { NullableString } from '../envelope.js'
+import { NullableInteger, NullableString } from '../envelope.js'
 import { Metadata } from '../merchant-api/create-schemas.js'
 import { printable, printableNotBlank } from '../server/validation.js'
 
@@ -96,6 +97,26 @@ const Repayment = Type.Object(
   { title: 'Repayment' },
 )
 
+const ExceededLimit = Type.Object(
+  {
+    per: Type.Unsafe<LimitScope>({
+      type: 'string',
+      enum: [...limitScopes],
+      title: 'LimitScope',
+      description: 'Whose withdrawals are counted together.',
+    }),
+    hours: Type.Integer({ description: 'The period: 24 hours, or 720 (30 days).' }),
+    count: NullableInteger({ description: 'The largest number of withdrawals without an approval.' }),
+    amount: Type.Unsafe<number | null>({
+      type: ['number', 'null'],
+      description: 'The largest sum of withdrawals without an approval.',
+    }),
+    actualCount: Type.Integer({ description: 'The number of withdrawals in the period, with this one.' }),
+    actualAmount: Type.Number({ description: 'Their sum, with this one.', examples: [100.5] }),
+  },
+  { title: 'ExceededLimit', description: 'A limit that a withdrawal is beyond.' },
+)
+
 export const TransferResponse = Type.Object(
   {
     trackingId: TrackingId,
@@ -150,6 +171,10 @@ export const TransferResponse = Type.Object(
     approvedAmount: Type.Unsafe<number | null>({
       type: ['number', 'null'],
       description: 'Withdrawals: the amount that a second user has approved.',
+    }),
+    exceededLimits: Type.Array(ExceededLimit, {
+      description:
+        'Withdrawals: the limits of the operator that it was beyond when its payout started, or would be now. A second user must approve it.',
     }),
     proposedAmount: Type.Unsafe<number | null>({
       type: ['number', 'null'],

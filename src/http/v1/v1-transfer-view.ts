@@ -1,4 +1,6 @@
 import type { HistoryEntry } from '../../commands/handle-command.js'
+import type { FoundTransfer } from '../../commands/transfer/transfer-requests.js'
+import type { TransferCommands } from '../../commands/transfer/transfers.js'
 import { toJsonNumber } from '../../domain/money.js'
 import { isTerminal, statusCodes } from '../../domain/transfer/status.js'
 import {
@@ -12,12 +14,39 @@ import {
   unsettledMinor,
 } from '../../domain/transfer/transfer.js'
 import type { TransferEvent } from '../../domain/transfer/transfer-events.js'
+import { type ExceededLimit, exceededJson } from '../../domain/withdrawal-limits.js'
 import type { TransferDocument } from '../../read-models/documents.js'
 import { transferOf } from '../../read-models/transfer-document.js'
 import { hiddenFields, type TransferView } from './v1-schemas.js'
 
-/** Returns the API's view of a transfer. */
-export function viewOfTransfer(transfer: Transfer, revision: number): TransferView {
+/** Returns the API's views of transfers, with the limits that their payouts are beyond. */
+export async function viewsOf(
+  commands: Pick<TransferCommands, 'exceededLimits'>,
+  found: readonly FoundTransfer[],
+): Promise<TransferView[]> {
+  const exceeded = await commands.exceededLimits(found.map(({ transfer }) => transfer))
+  return found.map((each) => viewOfTransfer(each, exceeded.get(each.transfer.trackingId) ?? []))
+}
+
+/** Returns the API's view of one transfer. */
+export async function viewOf(
+  commands: Pick<TransferCommands, 'exceededLimits'>,
+  found: FoundTransfer,
+): Promise<TransferView> {
+  const [view] = await viewsOf(commands, [found])
+  return view!
+}
+
+/** Returns the same views from the read model. */
+export function viewsOfDocuments(
+  commands: Pick<TransferCommands, 'exceededLimits'>,
+  documents: readonly TransferDocument[],
+): Promise<TransferView[]> {
+  const found = documents.map((document) => ({ transfer: transferOf(document), revision: document.revision }))
+  return viewsOf(commands, found)
+}
+
+function viewOfTransfer({ transfer, revision }: FoundTransfer, exceeded: readonly ExceededLimit[]): TransferView {
   const { trackingId, kind } = transfer
   const money = kind === 'deposit' ? transfer.funds : transfer
   return {
@@ -42,6 +71,7 @@ export function viewOfTransfer(transfer: Transfer, revision: number): TransferVi
     message: transfer.message,
     ...requestOf(transfer),
     ...payoutView(transfer),
+    exceededLimits: exceededJson(exceeded),
     proposedAmount: transfer.proposedCorrection ? toJsonNumber(transfer.proposedCorrection.amountMinor) : null,
     refundOf: kind === 'withdrawal' ? transfer.refundOf : null,
     refunds: kind === 'deposit' ? transfer.refunds.map(viewOfRefund) : [],
@@ -74,11 +104,6 @@ function payoutView(transfer: Transfer) {
     bankFile: file?.messageId ?? null,
     approvedAmount: approval ? toJsonNumber(approval.amountMinor) : null,
   }
-}
-
-/** Returns the same view from the read model. */
-export function viewOfDocument(document: TransferDocument): TransferView {
-  return viewOfTransfer(transferOf(document), document.revision)
 }
 
 /** Returns the view of an event in the history and the feed. */

@@ -5,6 +5,7 @@ import { CallbackCommands } from '../../commands/callback/callback-commands.js'
 import type { CommandContext } from '../../commands/handle-command.js'
 import { trackingIdOf } from '../../commands/ids.js'
 import { MerchantCommands } from '../../commands/merchant/merchant-commands.js'
+import { PayoutCounts } from '../../commands/transfer/payout-counts.js'
 import type { TransferResult } from '../../commands/transfer/transfer-requests.js'
 import { defaultRules, TransferCommands } from '../../commands/transfer/transfers.js'
 import type { AttemptOutcome } from '../../domain/callback.js'
@@ -64,7 +65,12 @@ export async function seed({ store, box, clock, frame, shouldContinue, onRegiste
   }
   await onRegistered?.()
   const plan = planOfAnHour(seedNumber, { ...defaultSettings(true), ...frame })
-  const seeding = new Seeding(store, new Map(ids.map((id, n) => [id, settings[n]!])), end)
+  const seeding = new Seeding(
+    store,
+    new Map(ids.map((id, n) => [id, settings[n]!])),
+    end,
+    new PayoutCounts(store, box.mac),
+  )
   const steps = plan.flatMap((transfer, n) => {
     const merchantId = ids[transfer.merchant]!
     return [undefined, ...transfer.steps].map((step) => {
@@ -125,6 +131,7 @@ class Seeding {
     private readonly store: EventStore,
     private readonly settings: ReadonlyMap<string, MerchantSettings>,
     private readonly end: string,
+    private readonly payouts: PayoutCounts,
   ) {}
 
   async create(planned: PlannedTransfer, merchantId: string, at: string): Promise<void> {
@@ -187,7 +194,8 @@ class Seeding {
 
   #transfers(at: string): TransferCommands {
     const settingsOf = async (merchantId: string) => this.settings.get(merchantId)
-    return new TransferCommands(this.store, () => at, settingsOf, { ...defaultRules, paymentMethods: [] })
+    const rules = { ...defaultRules, paymentMethods: [] }
+    return new TransferCommands(this.store, () => at, settingsOf, rules, this.payouts)
   }
 }
 

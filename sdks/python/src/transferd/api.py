@@ -21,11 +21,13 @@ __all__ = [
     "EndpointTest",
     "ErrorCode",
     "EventData",
+    "ExceededLimit",
     "Feed",
     "FeedEvent",
     "History",
     "HistoryEvent",
     "Kind",
+    "LimitScope",
     "Merchant",
     "PaymentMethod",
     "PaymentMethodType",
@@ -50,6 +52,7 @@ AMOUNT_FIELDS = frozenset(
     [
         "Amount",
         "TransactionAmount",
+        "actualAmount",
         "amount",
         "approvedAmount",
         "bookedAmount",
@@ -173,6 +176,14 @@ class Kind(str, Enum):
 
     DEPOSIT = "deposit"
     WITHDRAWAL = "withdrawal"
+
+
+class LimitScope(str, Enum):
+    """The known values. Later versions of the service can send others."""
+
+    MERCHANT = "merchant"
+    ACCOUNT = "account"
+    CUSTOMER = "customer"
 
 
 class PaymentMethodType(str, Enum):
@@ -449,6 +460,22 @@ class EventData:
 
 
 @dataclass(frozen=True)
+class ExceededLimit:
+    #: Whose withdrawals are counted together. ``LimitScope`` has the known values.
+    per: str = _named("per")
+    #: The period: 24 hours, or 720 (30 days).
+    hours: int = _named("hours")
+    #: The largest number of withdrawals without an approval.
+    count: Optional[int] = _named("count")
+    #: The largest sum of withdrawals without an approval.
+    amount: Optional[Amount] = _named("amount")
+    #: The number of withdrawals in the period, with this one.
+    actual_count: int = _named("actualCount")
+    #: Their sum, with this one.
+    actual_amount: Amount = _named("actualAmount")
+
+
+@dataclass(frozen=True)
 class FeedEvent:
     position: str = _named("position")
     tracking_id: str = _named("trackingId")
@@ -622,6 +649,9 @@ class Transfer:
     bank_file: Optional[str] = _named("bankFile")
     #: Withdrawals: the amount that a second user has approved.
     approved_amount: Optional[Amount] = _named("approvedAmount")
+    #: Withdrawals: the limits of the operator that it was beyond when its payout started, or would be
+    #: now. A second user must approve it.
+    exceeded_limits: List[ExceededLimit] = _named("exceededLimits")
     #: The corrected amount that waits for the approval of a second user.
     proposed_amount: Optional[Amount] = _named("proposedAmount")
     #: Withdrawals: the trackingId of the deposit whose money it returns.

@@ -170,6 +170,8 @@ function itemOf(request: FastifyRequest, { merchant, revision }: ShownMerchant):
     createdAt,
   } = merchant
   const amount = (minor: bigint | null) => (minor === null ? null : Number(minor))
+  const limits = (each: MerchantSettings['withdrawalLimits']) =>
+    each.map((limit) => ({ ...limit, amountMinor: amount(limit.amountMinor) }))
   const { networks } = request.server.services
   return {
     endpointWarning: networks.warningOf(settings.callbackUrl, settings.sandbox) ?? null,
@@ -181,6 +183,8 @@ function itemOf(request: FastifyRequest, { merchant, revision }: ShownMerchant):
     revision,
     proposedThreshold: proposed && {
       approvalAboveMinor: amount(proposed.approvalAboveMinor),
+      withdrawalLimits: proposed.withdrawalLimits ? limits(proposed.withdrawalLimits) : null,
+      approvalOverDay: proposed.approvalOverDay ?? null,
       by: actorNames(request)(proposed.by),
       at: proposed.at,
     },
@@ -189,6 +193,7 @@ function itemOf(request: FastifyRequest, { merchant, revision }: ShownMerchant):
       mismatchToleranceMinor: Number(settings.mismatchToleranceMinor),
       manualControlAboveMinor: amount(settings.manualControlAboveMinor),
       approvalAboveMinor: amount(settings.approvalAboveMinor),
+      withdrawalLimits: limits(settings.withdrawalLimits),
       minAmountMinor: Number(settings.minAmountMinor),
       maxAmountMinor: Number(settings.maxAmountMinor),
     },
@@ -205,5 +210,8 @@ function settingsIn(body: Omit<ChangeMerchantRequest, 'revision'>): Partial<Merc
     const value = body[name]
     return value === undefined ? [] : [[name, value === null ? null : BigInt(value)]]
   })
-  return { ...body, ...Object.fromEntries(amounts) }
+  const withdrawalLimits = body.withdrawalLimits?.map(({ per, hours, count, amountMinor }) => {
+    return { per, hours, count, amountMinor: amountMinor === null ? null : BigInt(amountMinor) }
+  })
+  return { ...body, ...Object.fromEntries(amounts), ...(withdrawalLimits && { withdrawalLimits }) }
 }

@@ -17,7 +17,7 @@ import {
 } from '../api.js'
 import { csvType, peopleOf, sendFile } from '../downloads.js'
 import { merchantsOf, readBy } from '../session-guard.js'
-import { rowOf } from '../transfers/dashboard-transfer-view.js'
+import { rowsOf } from '../transfers/dashboard-transfer-view.js'
 import { statementCsv } from './statement-csv.js'
 
 const maxRangeMs = 400 * dayMs
@@ -38,7 +38,7 @@ export const figureRoutes: FastifyPluginAsyncTypebox = async (app) => {
         earlier: compared.earlier.map(bucketOf),
         before: compared.before.map(bucketOf),
       },
-      oldestPending: oldestPending.map((document) => rowOf(request, document)),
+      oldestPending: await rowsOf(request, oldestPending),
     }
   })
   app.get('/open', read({ querystring: OfMerchant }, OpenResponse), async (request) => {

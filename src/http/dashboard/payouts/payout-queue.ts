@@ -4,7 +4,7 @@ import { oldestFirst, type PayoutTab, payoutTabs } from '../../../domain/transfe
 import type { Page } from '../../../queries/list-page.js'
 import type { PayoutQueueQuery, PayoutQueueResponse, TransferRow } from '../api.js'
 import { merchantsOf, readBy } from '../session-guard.js'
-import { rowOf } from '../transfers/dashboard-transfer-view.js'
+import { rowsOf } from '../transfers/dashboard-transfer-view.js'
 
 /** The withdrawals of each status that are read and counted, and the rows of a response. */
 const limits = { counted: 500, rows: 200 }
@@ -28,7 +28,7 @@ export async function payoutQueue(
   for (const status of ['Pending', 'ManualControl'] as const) {
     const query = { merchantIds, kind: 'withdrawal', status, sort: 'oldest', limit: limits.counted } as const
     const { items, nextCursor } = await readers.page(readBy(request), 'transfers', query)
-    pages.push({ items: items.map((document) => rowOf(request, document)), nextCursor })
+    pages.push({ items: await rowsOf(request, items), nextCursor })
   }
   const { items: rows, hasMore } = mergeQueue(pages)
   const items = rows.filter(isIn[tab])

@@ -225,6 +225,6 @@ export function requireRecentSignIn(
   transfer: Transfer,
   amountMinor = transfer.amountMinor,
 ): void {
-  const isLarge = needsApproval(transfer, amountMinor, actorOf(request, transfer).approvalAboveMinor)
+  const isLarge = needsApproval(transfer, amountMinor, actorOf(request, transfer, amountMinor))
   if (isLarge) request.server.viewers.requireRecent(request)
 }

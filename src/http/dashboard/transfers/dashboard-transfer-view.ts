@@ -19,7 +19,9 @@ import {
   unsettledMinor,
   waitsForRest,
 } from '../../../domain/transfer/transfer.js'
+import type { TransferKind } from '../../../domain/transfer/transfer-events.js'
 import { isAllowed } from '../../../domain/user/permissions.js'
+import type { ExceededLimit } from '../../../domain/withdrawal-limits.js'
 import { UnreadableEventError } from '../../../event-store/event-codec.js'
 import type { TransferDocument } from '../../../read-models/documents.js'
 import { documentOf, transferOf } from '../../../read-models/transfer-document.js'
@@ -33,10 +35,27 @@ import { actorNames, sees } from '../session-guard.js'
 export async function seenTransfer(request: FastifyRequest, trackingId: string): Promise<FoundTransfer> {
   const found = await request.server.services.transfers.find(storedTrackingId(trackingId))
   if (!found || !sees(request.viewer, found.transfer.merchantId)) throw new RequestError('unknown-transfer')
+  await refreshPayouts(request, [found.transfer])
   return found
 }
 
-/** Returns a transfer as lists show it. */
+/** Reads the payouts against which the limits of the transfers' merchants are shown. */
+async function refreshPayouts(
+  request: FastifyRequest,
+  transfers: Iterable<{ readonly kind: TransferKind; readonly merchantId: string }>,
+): Promise<void> {
+  const { services } = request.server
+  const ids = new Set([...transfers].flatMap(({ kind, merchantId }) => (kind === 'withdrawal' ? [merchantId] : [])))
+  await Promise.all([...ids].map((id) => services.transfers.payouts.refresh(id, services.directory.byId(id)?.settings)))
+}
+
+/** Returns transfers as lists show them. */
+export async function rowsOf(request: FastifyRequest, documents: readonly TransferDocument[]): Promise<TransferRow[]> {
+  await refreshPayouts(request, documents)
+  return documents.map((document) => rowOf(request, document))
+}
+
+/** Returns a transfer as lists show it. Payouts since the last list or detail do not count against its limits. */
 export function rowOf(
   request: FastifyRequest,
   document: TransferDocument,
@@ -45,7 +64,8 @@ export function rowOf(
   const { _id: trackingId, accountNumber = null, expiresAt = null } = document
   const claim = activeClaim(transfer, request.server.services.clock())
   const file = transfer.kind === 'withdrawal' ? transfer.payout.files.at(-1) : undefined
-  const awaitsApproval = isApprovalMissing(transfer, actorOf(request, transfer))
+  const actor = actorOf(request, transfer)
+  const awaitsApproval = isApprovalMissing(transfer, actor)
   const isOpen = document.kind === 'withdrawal' && !isTerminal(document.status)
   const isPayable = isOpen && isAllowed(request.viewer.role, permissionOf.claim)
   const isApprover = isAllowed(request.viewer.role, permissionOf.approve)
@@ -73,7 +93,8 @@ export function rowOf(
     },
     bankFile: file ? { messageId: file.messageId, name: actorNames(request)(file.by), at: file.at } : null,
     awaitsApproval,
-    canApprove: awaitsApproval && isApprover && isPossible('approve', transfer, actorOf(request, transfer)),
+    exceeded: exceededView(actor.exceeded),
+    canApprove: awaitsApproval && isApprover && isPossible('approve', transfer, actor),
     canPay: isPayable && !awaitsApproval && (claim === null || mine),
     createdAt: document.createdAt,
     updatedAt: document.updatedAt,
@@ -82,9 +103,9 @@ export function rowOf(
   }
 }
 
-function isApprovalMissing(transfer: Transfer, { approvalAboveMinor }: Actor): boolean {
+function isApprovalMissing(transfer: Transfer, actor: Actor): boolean {
   const { status, amountMinor } = transfer
-  const isNeeded = !isTerminal(status) && needsApproval(transfer, amountMinor, approvalAboveMinor)
+  const isNeeded = !isTerminal(status) && needsApproval(transfer, amountMinor, actor)
   return isNeeded && validApproval(transfer, amountMinor) === null
 }
 
@@ -92,6 +113,7 @@ function isApprovalMissing(transfer: Transfer, { approvalAboveMinor }: Actor): b
 export async function detailOf(request: FastifyRequest, found: FoundTransfer): Promise<TransferDetail> {
   const { transfer, revision } = found
   const { receiptUrl, message, proposedCorrection: proposed } = transfer
+  await refreshPayouts(request, [transfer])
   const payoutsStopped = await arePayoutsStopped(transfer, request.server.services)
   const actor = { ...actorOf(request, transfer), payoutsStopped }
   const funds = transfer.kind === 'deposit' ? transfer.funds : noFunds
@@ -134,7 +156,7 @@ export async function detailOf(request: FastifyRequest, found: FoundTransfer): P
       reason: proposed.reason,
     },
     approval: {
-      needed: !isTerminal(transfer.status) && needsApproval(transfer, transfer.amountMinor, actor.approvalAboveMinor),
+      needed: !isTerminal(transfer.status) && needsApproval(transfer, transfer.amountMinor, actor),
       by: approval && {
         ...personOf(request, approval.by),
         at: approval.at,
@@ -162,12 +184,24 @@ function userActor({ viewer }: FastifyRequest): string {
 }
 
 /** Returns the viewer in the form that the domain's rules require. */
-export function actorOf(request: FastifyRequest, { merchantId, paymentMethod }: Transfer): Actor {
+export function actorOf(request: FastifyRequest, transfer: Transfer, amountMinor = transfer.amountMinor) {
   const { directory, clock, transfers } = request.server.services
   const { paymentMethods, correctionDays } = transfers.rules
-  const approvalAboveMinor = directory.byId(merchantId)?.settings.approvalAboveMinor ?? null
-  const rules = { approvalAboveMinor, isManual: isManual(paymentMethods, paymentMethod), correctionDays }
-  return { by: userActor(request), ...rules, at: clock() }
+  const at = clock()
+  const settings = directory.byId(transfer.merchantId)?.settings
+  const approvalAboveMinor = settings?.approvalAboveMinor ?? null
+  const exceeded = settings ? transfers.payouts.knownExceeded(transfer, settings, amountMinor, at) : []
+  const rules = { approvalAboveMinor, exceeded, isManual: isManual(paymentMethods, transfer.paymentMethod) }
+  return { by: userActor(request), ...rules, correctionDays, at } satisfies Actor
+}
+
+/** Amounts are JSON numbers of minor units, as everywhere in the dashboard's API. */
+function exceededView(exceeded: readonly ExceededLimit[]) {
+  return exceeded.map((limit) => ({
+    ...limit,
+    amountMinor: limit.amountMinor === null ? null : Number(limit.amountMinor),
+    actualMinor: Number(limit.actualMinor),
+  }))
 }
 
 function repaymentView(request: FastifyRequest, repayment: Repayment) {

@@ -23,7 +23,7 @@ import {
 } from '../api.js'
 import { closeOf, peopleOf, sendPages, withoutHead } from '../downloads.js'
 import { actorNames, merchantsOf, readBy, requireOwn, seenMerchants, withNamedActors } from '../session-guard.js'
-import { detailOf, rowOf, seenTransfer } from './dashboard-transfer-view.js'
+import { detailOf, rowOf, rowsOf, seenTransfer } from './dashboard-transfer-view.js'
 
 /** Adds the lists of transfers, one transfer with its history, the changes to merchants and users, and the search of the command palette. */
 export const transferRoutes: FastifyPluginAsyncTypebox = async (app) => {
@@ -37,7 +37,7 @@ export const transferRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const { limit, cursor } = request.query
     const wanted = { ...searchOf(request, request.query), limit: limitOf(limit), cursor }
     const { items, nextCursor } = await searched(readers.page(readBy(request), 'transfers', wanted), parameterOf)
-    return { items: items.map((document) => rowOf(request, document)), nextCursor }
+    return { items: await rowsOf(request, items), nextCursor }
   })
   app.get('/transfers/sum', read({ querystring: TransfersQuery }, TransfersSum), async (request) =>
     withTexts(

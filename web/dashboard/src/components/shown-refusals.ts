@@ -6,6 +6,7 @@ import { useActorName } from '../app/actor-names'
 import { SessionContext } from '../app/current-session'
 import { type TextId, useKnownText } from '../app/texts'
 import { amountsIn } from './amount-format'
+import { exceededText } from './exceeded-limits'
 import { exactTime } from './Time'
 
 /** Returns a function that writes a reason of the server in the viewer's language, with amounts and times in the viewer's format. */
@@ -32,6 +33,8 @@ export function useRefusalText(): (reason: Reason) => string {
       task: (task: string) => known(`operations.task.${task}`),
       changes: (changes: readonly Change[]) =>
         changes.length === 0 ? known('errors.noChange') : changes.map(changeText).join(' '),
+      limits: (exceeded: Parameters<typeof exceededText>[0]) =>
+        amounts && exceededText(exceeded, known, (minor) => amounts.format(minor)),
       text: (text: string) => text,
     }
     return ({ rule, values = {}, message, subject }) => {

@@ -7,11 +7,13 @@ import { Button } from '../../components/Button'
 import { Problem } from '../../components/Problem'
 import { notify } from '../../components/Toasts'
 import { useAmounts } from '../../components/use-amounts'
+import { useLimitTexts } from './use-limits-text'
 
-/** Shows a higher threshold that waits for a second administrator, who confirms it here. */
+/** Shows a higher threshold, or higher limits, that wait for a second administrator, who confirms it here. */
 export function ProposedThreshold({ merchant }: { readonly merchant: MerchantItem }) {
   const text = useText()
   const { format } = useAmounts()
+  const limitTexts = useLimitTexts()
   const canManage = usePermission('merchants:manage')
   const { merchantId, proposedThreshold, revision } = merchant
   const path = `/merchants/${merchantId}`
@@ -31,15 +33,26 @@ export function ProposedThreshold({ merchant }: { readonly merchant: MerchantIte
   })
   const error = confirmation.error ?? rejection.error
   if (!proposedThreshold) return null
-  const { approvalAboveMinor, by } = proposedThreshold
+  const { approvalAboveMinor, withdrawalLimits, approvalOverDay, by } = proposedThreshold
   return (
     <div className="notice">
       <div className="stack">
-        <span>
-          {approvalAboveMinor === null
-            ? text('merchants.thresholdRemovalHeld', { by })
-            : text('merchants.thresholdHeld', { by, amount: format(approvalAboveMinor) })}
-        </span>
+        {approvalAboveMinor !== merchant.settings.approvalAboveMinor && (
+          <span>
+            {approvalAboveMinor === null
+              ? text('merchants.thresholdRemovalHeld', { by })
+              : text('merchants.thresholdHeld', { by, amount: format(approvalAboveMinor) })}
+          </span>
+        )}
+        {withdrawalLimits && (
+          <span>
+            {text('merchants.limitsHeld', {
+              by,
+              limits: limitTexts(withdrawalLimits).join('; ') || text('common.none'),
+            })}
+          </span>
+        )}
+        {approvalOverDay === false && <span>{text('merchants.overDayHeld', { by })}</span>}
         {error && <Problem error={error} />}
         {canManage && (
           <div className="row">

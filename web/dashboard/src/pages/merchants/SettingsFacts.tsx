@@ -6,12 +6,14 @@ import { Amount } from '../../components/Amount'
 import { Card } from '../../components/Card'
 import { Facts } from '../../components/Facts'
 import { type Setting, type Settings, settingGroups } from './setting-groups'
+import { useLimitTexts } from './use-limits-text'
 
 /** Shows the settings to users who cannot change them. */
 export function SettingsFacts({ merchant: { settings } }: { readonly merchant: MerchantItem }) {
   const text = useText()
   const methodName = usePaymentMethodName()
   const shownValue = useSettingValue()
+  const limitTexts = useLimitTexts()
   return (
     <div className="MerchantSettings">
       {settingGroups.map(({ group, settings: listed }) => (
@@ -24,6 +26,13 @@ export function SettingsFacts({ merchant: { settings } }: { readonly merchant: M
           />
         </Card>
       ))}
+      {settings.withdrawalLimits.length > 0 && (
+        <Card title={text('merchants.group.withdrawalLimits')}>
+          {limitTexts(settings.withdrawalLimits).map((each) => (
+            <p key={each}>{each}</p>
+          ))}
+        </Card>
+      )}
       {settings.paymentInstructions.length > 0 && (
         <Card title={text('merchants.group.instructions')}>
           <Facts

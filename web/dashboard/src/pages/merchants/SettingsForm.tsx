@@ -10,6 +10,7 @@ import { SaveBar } from '../../components/SaveBar'
 import { TextField } from '../../components/TextField'
 import { notify } from '../../components/Toasts'
 import { type ChangedSettings, changedSettings, instructionsField } from './changed-settings'
+import { LimitFields } from './LimitFields'
 import { SettingInput } from './SettingInput'
 import { settingGroups } from './setting-groups'
 
@@ -71,6 +72,9 @@ export function SettingsForm({ merchant }: { readonly merchant: MerchantItem }) 
             ))}
           </Card>
         ))}
+        <Card title={text('merchants.group.withdrawalLimits')}>
+          <LimitFields settings={shown} />
+        </Card>
         {manualMethods.length > 0 && (
           <Card title={text('merchants.group.instructions')}>
             <p className="muted">{text('merchants.help.instructions')}</p>

@@ -1,6 +1,7 @@
 import type { ChangeMerchantRequest } from '../../../../../src/http/dashboard/api'
-import { fieldLines, fieldText } from '../../components/form-data'
+import { fieldLines, fieldMinor, fieldText } from '../../components/form-data'
 import { type Setting, type Settings, settingGroups } from './setting-groups'
+import { limitField, limitHours, limitScopes } from './withdrawal-limits'
 
 export type ChangedSettings = Omit<ChangeMerchantRequest, 'revision'>
 
@@ -10,7 +11,7 @@ export const instructionsField = (paymentMethod: number) => `instructions.${paym
 export function changedSettings(data: FormData, shown: Settings, manualMethods: readonly number[]): ChangedSettings {
   const settings = settingGroups.flatMap((group) => group.settings)
   const entries: [keyof Settings, unknown][] = settings.map((setting) => [setting.name, settingOf(data, setting)])
-  entries.push(['paymentInstructions', instructionsOf(data, manualMethods)])
+  entries.push(['paymentInstructions', instructionsOf(data, manualMethods)], ['withdrawalLimits', limitsOf(data)])
   return Object.fromEntries(entries.filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(shown[name])))
 }
 
@@ -21,6 +22,18 @@ function settingOf(data: FormData, { name, type, required = false }: Setting): u
   const value = fieldText(data, name)
   if (value === '' && !required) return null
   return type === 'amount' || type === 'number' ? Number(value) : value
+}
+
+/** Returns the limits in the order in which the form has them, which is that of the server's. */
+function limitsOf(data: FormData): Settings['withdrawalLimits'] {
+  const periods = limitScopes.flatMap((per) => limitHours.map((hours) => ({ per, hours })))
+  return periods
+    .map(({ per, hours }) => {
+      const count = fieldText(data, limitField(per, hours, 'count'))
+      const amountMinor = fieldMinor(data, limitField(per, hours, 'amount')) ?? null
+      return { per, hours, count: count === '' ? null : Number(count), amountMinor }
+    })
+    .filter(({ count, amountMinor }) => count !== null || amountMinor !== null)
 }
 
 function instructionsOf(data: FormData, manualMethods: readonly number[]): Settings['paymentInstructions'] {

@@ -1,8 +1,8 @@
 import type { MerchantItem } from '../../../../../src/http/dashboard/api'
 
 export type Settings = MerchantItem['settings']
-/** The settings with one field in the form. Payment instructions have a field for each payment method. */
-type SettingName = Exclude<keyof Settings, 'sandbox' | 'paymentInstructions'>
+/** The settings with one field in the form. Limits and payment instructions have several. */
+type SettingName = Exclude<keyof Settings, 'sandbox' | 'paymentInstructions' | 'withdrawalLimits'>
 
 export interface Setting {
   readonly name: SettingName
@@ -35,6 +35,7 @@ export const settingGroups: readonly SettingGroup[] = [
       { name: 'mismatchToleranceMinor', type: 'amount', required: true },
       { name: 'manualControlAboveMinor', type: 'amount' },
       { name: 'approvalAboveMinor', type: 'amount' },
+      { name: 'approvalOverDay', type: 'flag' },
       { name: 'rateLimitPerSecond', type: 'number', required: true },
       { name: 'depositExpiryMinutes', type: 'number', required: true },
     ],

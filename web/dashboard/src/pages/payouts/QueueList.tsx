@@ -7,6 +7,7 @@ import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { shortAccount } from '../../components/account-number'
 import { Flag } from '../../components/Badge'
+import { useExceededText } from '../../components/exceeded-limits'
 import { Age } from '../../components/Time'
 import { activeClaim, leftMs, minutesAndSeconds } from './claim-time'
 import { useSecondClock } from './claim-timers'
@@ -80,7 +81,8 @@ function QueueFlag({ row }: { readonly row: TransferRow }) {
   const text = useText()
   const actorName = useActorName()
   const nowMs = useSecondClock()
-  const { status, awaitsApproval, bankFile } = row
+  const exceededText = useExceededText()
+  const { status, awaitsApproval, bankFile, exceeded } = row
   const claim = activeClaim(row.claim, nowMs)
   if (status === 'ManualControl') {
     return (
@@ -91,7 +93,7 @@ function QueueFlag({ row }: { readonly row: TransferRow }) {
   }
   if (awaitsApproval) {
     return (
-      <Flag tone="second" icon={UserCheck}>
+      <Flag tone="second" icon={UserCheck} title={exceededText(exceeded)}>
         {text('payouts.needsApproval')}
       </Flag>
     )

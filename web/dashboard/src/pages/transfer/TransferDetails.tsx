@@ -9,6 +9,7 @@ import { useKnownText, useText } from '../../app/texts'
 import { AccountNumber } from '../../components/AccountNumber'
 import { Card } from '../../components/Card'
 import { CopyableId } from '../../components/Copyable'
+import { useExceededText } from '../../components/exceeded-limits'
 import { Facts } from '../../components/Facts'
 import { OpenRecord } from '../../components/OpenRecord'
 import { ReceiptLink } from '../../components/ReceiptLink'
@@ -26,7 +27,8 @@ export function TransferDetails({ detail }: { detail: TransferDetail }) {
     label,
     value: !value ? undefined : <CopyableId value={value} label={label} shown={shown} />,
   })
-  const { claim, bankFile, approval, channel, expiresAt, receiptUrl, message, metadata } = detail
+  const exceededText = useExceededText()
+  const { claim, bankFile, approval, exceeded, channel, expiresAt, receiptUrl, message, metadata } = detail
   return (
     <Card title={text('transfer.details')}>
       <Facts
@@ -86,6 +88,10 @@ export function TransferDetails({ detail }: { detail: TransferDetail }) {
           {
             label: text('fields.approval'),
             value: approval.needed || approval.by ? <Approval approval={approval} /> : undefined,
+          },
+          {
+            label: text('fields.exceeded'),
+            value: exceeded.length > 0 ? exceededText(exceeded) : undefined,
           },
           { label: text('fields.revision'), value: detail.revision },
         ]}

@@ -5,6 +5,7 @@ import { useMerchantName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { Flag, StatusBadge } from '../../components/Badge'
+import { useExceededText } from '../../components/exceeded-limits'
 import { useAmounts } from '../../components/use-amounts'
 import { activeClaim, leftMs, minutesAndSeconds } from '../payouts/claim-time'
 import { useSecondClock } from '../payouts/claim-timers'
@@ -45,13 +46,14 @@ function movedId({ kind, status }: TransferDetail) {
 function HeadlineFlag({ detail }: { readonly detail: TransferDetail }) {
   const text = useText()
   const actorName = useActorName()
+  const exceededText = useExceededText()
   const { format } = useAmounts()
   const nowMs = useSecondClock()
   const difference = differenceMinor(detail)
   const claim = activeClaim(detail.claim, nowMs)
   if (detail.awaitsApproval) {
     return (
-      <Flag tone="second" icon={UserCheck}>
+      <Flag tone="second" icon={UserCheck} title={exceededText(detail.exceeded)}>
         {text('payouts.needsApproval')}
       </Flag>
     )
