@@ -251,7 +251,7 @@ export class TransferCommands {
     const refund = { ...action, refundId, refundMethod, accountNumber, identityNumber, paidFrom, walletRefunds }
     // A repeat succeeds, also after later events than its caller saw.
     const seen = transfer.refunds.some((each) => each.refundId === refundId) ? {} : options
-    return this.#withSettings(trackingId, context, seen, ({ approvalAboveMinor }) => {
+    return this.#withSettings(trackingId, context, seen, async ({ approvalAboveMinor }) => {
       return { ...refund, approvalAboveMinor, by: context.actor, at: this.clock() }
     })
   }
