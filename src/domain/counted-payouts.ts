@@ -1,9 +1,25 @@
+import {
+  firstItem,
+  listOf,
+  type Order,
+  type Position,
+  type SummedList,
+  totalOf,
+  withItem,
+  withoutItem,
+} from '../kernel/summed-list.js'
 import { addMs, hourMs } from '../kernel/time.js'
 import { Type } from '../kernel/typebox.js'
 import { accept, type Decider } from './decider.js'
 import { Data, type DataOf, type EventsOf } from './event.js'
 import { Id, PositiveMinor, Time } from './fields.js'
-import { ExceededLimit, isAmountExceeded, isCountExceeded, type WithdrawalLimit } from './withdrawal-limits.js'
+import {
+  ExceededLimit,
+  isAmountExceeded,
+  isCountExceeded,
+  type LimitScope,
+  type WithdrawalLimit,
+} from './withdrawal-limits.js'
 
 // The payouts of a merchant, which its limits count.
 
@@ -34,19 +50,33 @@ export type PayoutEvent = EventsOf<typeof payoutEvents>
 type Counted = DataOf<PayoutEvent, 'PayoutCounted'>
 export type CountablePayout = Pick<Counted, 'trackingId' | 'amountMinor' | 'accountMac' | 'customerMac'>
 
+/**
+ * The counts of the last 30 days, and older ones that are not removed yet, each withdrawal once. The lists make a decision fast for a merchant
+ * with thousands of payouts a day.
+ */
 export interface CountedPayouts {
-  /** The payouts of the last 30 days, oldest first, each withdrawal once. */
-  readonly payouts: readonly Counted[]
+  readonly byId: SummedList<Counted>
+  readonly byTime: SummedList<Counted>
+  readonly byAccount: SummedList<Counted>
+  readonly byCustomer: SummedList<Counted>
   /** The time of the last event; empty before the first one. */
   readonly lastAt: string
 }
+
+const orders = {
+  byId: orderBy((a, b) => compare(a.trackingId, b.trackingId)),
+  byTime: orderBy(compareTimes),
+  byAccount: orderBy((a, b) => compare(a.accountMac, b.accountMac) || compareTimes(a, b)),
+  byCustomer: orderBy((a, b) => compare(a.customerMac, b.customerMac) || compareTimes(a, b)),
+}
+const listNames = { merchant: 'byTime', account: 'byAccount', customer: 'byCustomer' } as const
 
 type PayoutCommand =
   | ({ readonly type: 'Count'; readonly limits: readonly WithdrawalLimit[] } & Omit<Counted, 'exceeded'>)
   | ({ readonly type: 'Uncount' } & DataOf<PayoutEvent, 'PayoutUncounted'>)
 
 export const payoutDecider: Decider<CountedPayouts, PayoutCommand, PayoutEvent> = {
-  initialState: { payouts: [], lastAt: '' },
+  initialState: { byId: undefined, byTime: undefined, byAccount: undefined, byCustomer: undefined, lastAt: '' },
   decide(command, state) {
     const { merchantId, trackingId } = command
     // A clock that was set back would otherwise start a period in which earlier payouts do not count.
@@ -60,26 +90,59 @@ export const payoutDecider: Decider<CountedPayouts, PayoutCommand, PayoutEvent> 
     const data = { merchantId, trackingId, at, amountMinor, accountMac, customerMac, exceeded }
     return accept({ type: 'PayoutCounted', data })
   },
-  evolve: (state, event) => afterEvents(state, [event]),
+  evolve,
 }
 
-/** Returns the state after events in their order. It takes all of them at once, because each copy of the list takes time. */
-export function afterEvents(state: CountedPayouts, events: readonly PayoutEvent[]): CountedPayouts {
-  const lastAt = events.at(-1)?.data.at
-  if (lastAt === undefined) return state
-  const from = addMs(lastAt, -longestMs)
+function evolve(state: CountedPayouts, event: PayoutEvent): CountedPayouts {
+  const { trackingId, at: lastAt } = event.data
+  let next: CountedPayouts = { ...state, lastAt }
+  const earlier = knownCount(state, trackingId)
+  if (earlier) next = changed(next, withoutItem, earlier)
+  if (event.type === 'PayoutCounted') next = changed(next, withItem, event.data)
+  // Each event removes at most two, so that an event after a long pause takes no longer than others.
+  for (let removed = 0; removed < 2; removed++) {
+    const oldest = next.byTime?.first
+    if (!oldest || reachesBack(lastAt, oldest.at)) break
+    next = changed(next, withoutItem, oldest)
+  }
+  return next
+}
+
+/** Returns the state after the events of a stream, in their order. It is faster than {@link payoutDecider.evolve} for each of them. */
+export function afterAll(events: readonly PayoutEvent[]): CountedPayouts {
   const newest = new Map(events.map((event) => [event.data.trackingId, event]))
-  const kept = state.payouts.filter(({ trackingId, at }) => at > from && !newest.has(trackingId))
-  const added = events.flatMap((event) => {
-    const isCounted = event.type === 'PayoutCounted' && newest.get(event.data.trackingId) === event
-    return isCounted && event.data.at > from ? [event.data] : []
-  })
-  return { payouts: [...kept, ...added], lastAt }
+  const payouts = [...newest.values()].flatMap((event) => (event.type === 'PayoutCounted' ? [event.data] : []))
+  return {
+    byId: listOf(payouts, orders.byId),
+    byTime: listOf(payouts, orders.byTime),
+    byAccount: listOf(payouts, orders.byAccount),
+    byCustomer: listOf(payouts, orders.byCustomer),
+    lastAt: events.at(-1)?.data.at ?? '',
+  }
+}
+
+function changed(
+  { byId, byTime, byAccount, byCustomer, lastAt }: CountedPayouts,
+  change: typeof withItem | typeof withoutItem,
+  payout: Counted,
+): CountedPayouts {
+  return {
+    byId: change(byId, payout, orders.byId),
+    byTime: change(byTime, payout, orders.byTime),
+    byAccount: change(byAccount, payout, orders.byAccount),
+    byCustomer: change(byCustomer, payout, orders.byCustomer),
+    lastAt,
+  }
 }
 
 /** Returns the count of a withdrawal in the last 30 days. */
-export function countOf({ payouts }: CountedPayouts, trackingId: string): Counted | undefined {
-  return payouts.find((each) => each.trackingId === trackingId)
+export function countOf(state: CountedPayouts, trackingId: string): Counted | undefined {
+  const known = knownCount(state, trackingId)
+  return known && reachesBack(state.lastAt, known.at) ? known : undefined
+}
+
+function knownCount({ byId }: CountedPayouts, trackingId: string): Counted | undefined {
+  return firstItem(byId, (each) => compare(each.trackingId, trackingId))
 }
 
 /** Returns whether an event of that time belongs to the longest period before the last event. */
@@ -96,13 +159,14 @@ export function exceededLimits(
   now: string,
 ): readonly ExceededLimit[] {
   const at = latest(now, state)
+  const earlier = knownCount(state, payout.trackingId)
   return limits.flatMap((limit): ExceededLimit[] => {
-    const from = addMs(at, -limit.hours * hourMs)
-    const others = state.payouts.filter(
-      (each) => each.at > from && each.trackingId !== payout.trackingId && isCountedWith(limit, each, payout),
-    )
-    const actualCount = others.length + 1
-    const sum = others.reduce((total, each) => total + each.amountMinor, payout.amountMinor)
+    const counts = countedWith(payout, limit.per, addMs(at, -limit.hours * hourMs))
+    const list = listNames[limit.per]
+    const total = totalOf(state[list], counts, orders[list])
+    const replaced = earlier && counts(earlier) === 0 ? earlier : undefined
+    const actualCount = total.count + (replaced ? 0 : 1)
+    const sum = total.sum + payout.amountMinor - (replaced?.amountMinor ?? 0n)
     const actualMinor = sum < largestMinor ? sum : largestMinor
     const reached = { ...limit, actualCount, actualMinor }
     return isCountExceeded(reached) || isAmountExceeded(reached) ? [reached] : []
@@ -114,7 +178,23 @@ function latest(at: string, { lastAt }: CountedPayouts): string {
   return at > lastAt ? at : lastAt
 }
 
-function isCountedWith({ per }: WithdrawalLimit, a: CountablePayout, b: CountablePayout): boolean {
-  if (per === 'merchant') return true
-  return per === 'account' ? a.accountMac === b.accountMac : a.customerMac === b.customerMac
+/** Returns the range of the counts after `from` that a limit counts together with a payout. */
+function countedWith(payout: CountablePayout, per: LimitScope, from: string): Position<Counted> {
+  const inPeriod = ({ at }: Counted) => (at > from ? 0 : -1)
+  if (per === 'merchant') return inPeriod
+  const mac = per === 'account' ? 'accountMac' : 'customerMac'
+  return (each) => compare(each[mac], payout[mac]) || inPeriod(each)
+}
+
+function orderBy(compare: Order<Counted>['compare']): Order<Counted> {
+  return { compare, amountOf: ({ amountMinor }) => amountMinor }
+}
+
+function compareTimes(a: Counted, b: Counted): number {
+  return compare(a.at, b.at) || compare(a.trackingId, b.trackingId)
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
 }

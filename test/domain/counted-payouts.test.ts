@@ -1,9 +1,22 @@
 import { deepStrictEqual, equal } from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { afterEvents, type CountedPayouts, type PayoutEvent, payoutDecider } from '../../src/domain/counted-payouts.js'
+import {
+  afterAll,
+  type CountedPayouts,
+  countOf,
+  exceededLimits,
+  type PayoutEvent,
+  payoutDecider,
+} from '../../src/domain/counted-payouts.js'
 import { exceededText } from '../../src/domain/refusal-texts.js'
-import { areLooser, type ExceededLimit, limitsOf, type WithdrawalLimit } from '../../src/domain/withdrawal-limits.js'
+import {
+  areLooser,
+  type ExceededLimit,
+  limitScopes,
+  limitsOf,
+  type WithdrawalLimit,
+} from '../../src/domain/withdrawal-limits.js'
 import { addMs, dayMs, hourMs } from '../../src/kernel/time.js'
 import { specification } from '../support/given-when-then.js'
 import { merchantId } from './merchant-samples.js'
@@ -196,12 +209,73 @@ t.test('in any history, exactly the limits are exceeded that the whole history h
           state = payoutDecider.evolve(state, event)
         }
       }
-      deepStrictEqual(state, afterEvents(payoutDecider.initialState, history), 'all at once')
       deepStrictEqual(state, fold(history))
     },
   )
   fc.assert(property, { seed: 20_261 })
 })
+
+const merchantOfThousands = fc.array(
+  fc.record({
+    trackingId: fc.nat(300).map(String),
+    isCancelled: fc.nat(9).map((digit) => digit === 0),
+    amountMinor: fc.bigInt(1n, 100_00n),
+    accountMac: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
+    customerMac: fc.nat(60).map(String),
+    // Times that are equal, and periods whose ends are exactly at an earlier payout.
+    afterMs: fc.constantFrom(0, 0, 1, hourMs, -hourMs, 5 * hourMs, dayMs, 2 * dayMs),
+  }),
+  { minLength: 300, maxLength: 800, size: 'max' },
+)
+
+t.test(
+  'in a long history, the state counts as a search of all payouts does, and later events do not change it',
+  async () => {
+    const limits = limitScopes.flatMap((per) => [
+      limit({ per, hours: 24, count: 1 }),
+      limit({ per, hours: 720, count: 1 }),
+    ])
+    const property = fc.property(merchantOfThousands, fc.nat(799), fc.nat(3), (happenings, restart, later) => {
+      const checks: (() => void)[] = []
+      const history: PayoutEvent[] = []
+      let state: CountedPayouts = payoutDecider.initialState
+      let now = start
+      for (const [index, { isCancelled, afterMs, ...of }] of happenings.entries()) {
+        now = addMs(now, afterMs)
+        const before = { state, history: [...history], of, at: addMs(now, later * dayMs) }
+        if (index % 40 === 0) checks.push(() => compare(before))
+        const command = isCancelled ? uncount(of.trackingId, now) : count({ ...of, at: now }, ...limits)
+        const decision = payoutDecider.decide(command, state)
+        if (!decision.accepted) throw new Error('refused')
+        history.push(...decision.events)
+        // A restart.
+        if (index === restart) state = afterAll(history)
+        else state = decision.events.reduce(payoutDecider.evolve, state)
+      }
+      checks.push(() => compare({ state, history, of: happenings[0]!, at: now }))
+      for (const check of checks) check()
+    })
+    fc.assert(property, { seed: 20_263, numRuns: 20 })
+
+    function compare(before: {
+      readonly state: CountedPayouts
+      readonly history: readonly PayoutEvent[]
+      readonly of: Sample
+      readonly at: string
+    }) {
+      const { state, history, of } = before
+      const lastAt = history.at(-1)?.data.at ?? ''
+      const at = before.at > lastAt ? before.at : lastAt
+      const exceeded = expected({ ...payout({ ...of, at }), exceeded: [] }, limits, history)
+      for (const each of [state, afterAll(history)]) {
+        deepStrictEqual(exceededLimits(payout(of), limits, each, before.at), exceeded)
+        const last = history.findLast(({ data }) => data.trackingId === of.trackingId)
+        const isKnown = last?.type === 'PayoutCounted' && Date.parse(lastAt) - Date.parse(last.data.at) < 30 * dayMs
+        deepStrictEqual(countOf(each, of.trackingId), isKnown ? last.data : undefined)
+      }
+    }
+  },
+)
 
 /** Counts with the whole history, without the state. */
 function expected(

@@ -1,5 +1,5 @@
 import {
-  afterEvents,
+  afterAll,
   type CountablePayout,
   type CountedPayouts,
   countOf,
@@ -100,18 +100,29 @@ export class PayoutCounts {
     context: CommandContext,
   ) {
     const exceeded = new Map<string, readonly ExceededLimit[]>()
-    const merchants = new Map<string, { readonly loaded: Loaded<CountedPayouts>; readonly events: PayoutEvent[] }>()
+    const merchants = new Map<
+      string,
+      {
+        readonly loaded: Loaded<CountedPayouts>
+        readonly state: CountedPayouts
+        readonly events: readonly PayoutEvent[]
+      }
+    >()
     for (const { transfer, settings } of payouts) {
       const limits = limitsOf(settings)
       if (transfer.kind === 'deposit' || limits.length === 0) continue
       const { merchantId, trackingId, amountMinor } = transfer
-      const known = merchants.get(merchantId) ?? { loaded: await this.#load(merchantId), events: [] }
-      merchants.set(merchantId, known)
-      const state = afterEvents(known.loaded.state, known.events)
+      const before = merchants.get(merchantId)
+      const loaded = before?.loaded ?? (await this.#load(merchantId))
+      const { state, events } = before ?? { state: loaded.state, events: [] }
       const payout = this.#payoutOf(transfer, amountMinor)
       const started = startedBeyond(payout, transfer, state, at)
       const next = started ? { events: [], exceeded: started } : counted({ ...payout, merchantId, limits, at }, state)
-      known.events.push(...next.events)
+      merchants.set(merchantId, {
+        loaded,
+        state: next.events.reduce(payoutDecider.evolve, state),
+        events: [...events, ...next.events],
+      })
       exceeded.set(trackingId, next.exceeded)
     }
     const appends = [...merchants].flatMap(([merchantId, { loaded, events }]) =>
@@ -142,7 +153,10 @@ export class PayoutCounts {
     const last = recorded.at(-1)
     if (!last) return { state, revision }
     const events = recorded.flatMap((each) => (readEvent(each) as PayoutEvent | undefined) ?? [])
-    const loaded = { state: afterEvents(state, events), revision: last.revision }
+    const loaded = {
+      state: known ? events.reduce(payoutDecider.evolve, state) : afterAll(events),
+      revision: last.revision,
+    }
     this.#known.set(merchantId, loaded)
     return loaded
   }
