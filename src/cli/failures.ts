@@ -3,7 +3,8 @@ import { toJsonNumber } from '../domain/money.js'
 import { refusalText } from '../domain/refusal-texts.js'
 import { kindOf } from '../domain/rule-values.js'
 import type { RuleName, Violation } from '../domain/rules.js'
-import { type ExceededLimit, exceededJson } from '../domain/withdrawal-limits.js'
+import type { ExceededLimit } from '../domain/withdrawal-limits.js'
+import { exceededJson } from '../domain/withdrawal-limits.js'
 import { messageWithRemedy } from '../operations/files/directory-access.js'
 
 /** The codes of the failures that violate none of the rules in src/domain/rule-texts.ts. docs/reference/cli.md explains each. */

@@ -13,8 +13,9 @@ import { Type } from '../kernel/typebox.js'
 import { accept, type Decider } from './decider.js'
 import { Data, type DataOf, type EventsOf } from './event.js'
 import { Id, PositiveMinor, Time } from './fields.js'
+import { ExceededLimitData } from './withdrawal-limit-schemas.js'
 import {
-  ExceededLimit,
+  type ExceededLimit,
   isAmountExceeded,
   isCountExceeded,
   type LimitScope,
@@ -41,7 +42,7 @@ export const payoutEvents = {
     /** The keyed digest of the customer's userId. */
     customerMac: Id,
     /** The limits that the payout is beyond. */
-    exceeded: Type.Array(ExceededLimit, { maxItems: 10 }),
+    exceeded: Type.Array(ExceededLimitData, { maxItems: 10 }),
   }),
   /** The withdrawal was cancelled or failed, so its payout no longer counts. */
   PayoutUncounted: Data(payout),

@@ -3,7 +3,8 @@ import { ruleTexts } from './rule-texts.js'
 import { type Change, kindOf, type RuleValue, type ValueKind } from './rule-values.js'
 import type { Violation } from './rules.js'
 import type { TransferEvent } from './transfer/transfer-events.js'
-import { type ExceededLimit, isAmountExceeded, isCountExceeded } from './withdrawal-limits.js'
+import type { ExceededLimit } from './withdrawal-limits.js'
+import { isAmountExceeded, isCountExceeded } from './withdrawal-limits.js'
 
 /** The text of a change of a transfer, by the type of the event. */
 export const changeTexts: { readonly [type: string]: string } & { readonly [type in TransferEvent['type']]: string } = {

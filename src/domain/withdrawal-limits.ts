@@ -1,28 +1,26 @@
-import { Type } from '../kernel/typebox.js'
-import { Data, Nullable, OneOf, type ValueOf } from './event.js'
-import { Count, PositiveMinor } from './fields.js'
 import { toJsonNumber } from './money.js'
 
 // Limits on a merchant's withdrawals over a period. A withdrawal beyond a limit needs the approval of a second person.
 
 export const limitScopes = ['merchant', 'account', 'customer'] as const
 export type LimitScope = (typeof limitScopes)[number]
-const limit = {
+
+export interface WithdrawalLimit {
   /** Whose withdrawals are counted together: all of the merchant, or those to one account or of one customer. */
-  per: OneOf(...limitScopes),
+  readonly per: LimitScope
   /** A day, or 30 days. */
-  hours: Type.Union([Type.Literal(24), Type.Literal(720)]),
+  readonly hours: 24 | 720
   /** The largest number of withdrawals without an approval; null for any. */
-  count: Nullable(Count),
+  readonly count: number | null
   /** The largest sum of withdrawals without an approval; null for any. */
-  amountMinor: Nullable(PositiveMinor),
+  readonly amountMinor: bigint | null
 }
-export const WithdrawalLimit = Data(limit)
-export type WithdrawalLimit = ValueOf<typeof WithdrawalLimit>
 
 /** A limit, and what the withdrawals in its period come to with the one that is beyond it. */
-export const ExceededLimit = Data({ ...limit, actualCount: Count, actualMinor: PositiveMinor })
-export type ExceededLimit = ValueOf<typeof ExceededLimit>
+export interface ExceededLimit extends WithdrawalLimit {
+  readonly actualCount: number
+  readonly actualMinor: bigint
+}
 
 export function isCountExceeded({ count, actualCount }: ExceededLimit): boolean {
   return count !== null && actualCount > count

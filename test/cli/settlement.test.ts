@@ -329,7 +329,7 @@ t.test('corrects a completed transfer, above the threshold with a second user', 
 })
 
 t.test('pays again what came back', async (t) => {
-  const { body } = await client.withdrawal('paid-again', '100.00', 'TR330006100519786457841326')
+  const { body } = await client.withdrawal('repaid-later', '100.00', 'TR330006100519786457841326')
   const { trackingId } = (body.result ?? body) as { trackingId: string }
   await transfers('complete', trackingId)
   await transfers('returned', trackingId, '--amount', '60', '--reason-code', 'AC04', '--reference', 'RT-60')
@@ -352,7 +352,7 @@ t.test('refunds a deposit by a withdrawal, and has a second user confirm a large
   const tooMuch = await runCli(directory, ['transfers', 'refund', trackingId, '--amount', '70.01', '--account', 'TR1'])
   t.match(tooMuch, { status: 1, stderr: /Only 70.00 can be refunded/ })
   const toWallet = await runCli(directory, ['transfers', 'refund', trackingId, '--amount', '1'])
-  t.match(toWallet, { status: 1, stderr: /No wallet paid the deposit/ })
+  t.match(toWallet, { status: 1, stderr: /No wallet can return the money/ })
   const [{ refundId }] = requested.refunds as [{ refundId: string }]
   t.match(await transfers('show', refundId), { kind: 'withdrawal', referenceId: 'refund-1', refundOf: trackingId })
   t.match(await transfers('complete', refundId), { statusDescription: 'Completed' })

@@ -78,7 +78,7 @@ t.test('the end of the withdrawal frees the money', async (t) => {
   const trackingId = await completed()
   for (const [n, type] of (['Cancel', 'Fail'] as const).entries()) {
     await transfers.act(trackingId, refund(100_00n, `refund-${n}`), context)
-    t.match(await transfers.act(trackingId, refund(1n, 'other'), context), { refusal: { rule: 'nothing-to-refund' } })
+    t.match(await transfers.act(trackingId, refund(1n, 'other'), context), { refusal: { rule: 'refund-too-large' } })
     const { refundId } = (await depositOf(trackingId)).refunds.at(-1)!
     await transfers.act(refundId, { type, message: null }, context)
     t.match((await depositOf(trackingId)).refunds.at(-1), { state: type === 'Cancel' ? 'cancelled' : 'failed' })
@@ -136,7 +136,7 @@ t.test('the payment method', async (t) => {
     refusal: { rule: 'method-unavailable', field: 'paymentMethod' },
   })
   t.match(await transfers.act(trackingId, { ...refund(1_00n), to: 'wallet' }, context), {
-    refusal: { rule: 'not-paid-from-wallet' },
+    refusal: { rule: 'wallet-cannot-refund' },
   })
 })
 
@@ -250,6 +250,6 @@ t.test('money that came back is paid again by a withdrawal, whose end settles it
   await transfers.act(second.repaymentId, { type: 'Complete' }, context)
   t.match(await withdrawalOf(trackingId), { repayments: [{}, { state: 'paid' }], resolvedMinor: 100_00n })
   t.match(await transfers.act(trackingId, { ...again, referenceId: 'again-3' }, context), {
-    refusal: { rule: 'nothing-to-repay' },
+    refusal: { rule: 'repayment-too-large' },
   })
 })

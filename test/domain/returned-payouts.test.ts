@@ -207,7 +207,7 @@ t.test('returned money is paid again, and needs no decision meanwhile', async (t
     .then([])
   given(...done)
     .when(payAgain(1n, { repaymentId: 'p-2' }))
-    .then('conflict', 'nothing-to-repay')
+    .then('conflict', 'repayment-too-large')
   for (const outcome of ['cancelled', 'failed', 'refused'] as const) {
     given(...open)
       .when(end(outcome))
@@ -215,7 +215,7 @@ t.test('returned money is paid again, and needs no decision meanwhile', async (t
     t.match(moneyOf([...open, ended(outcome, 0n)]), { unsettled: 60_00n, attention: true })
     given(...open, ended(outcome, 0n))
       .when(end('paid'))
-      .then('conflict', 'repayment-not-open')
+      .then('conflict', 'refund-not-open')
   }
 })
 
@@ -240,14 +240,14 @@ t.test('no more than what came back is paid again, once', async () => {
     .then([resolved(20_00n)])
   given(...open, ended('refused', 0n))
     .when(payAgain(40_00n))
-    .then('conflict', 'repayment-refused')
+    .then('conflict', 'refund-refused')
   given(...paid)
     .when(payAgain(1n))
-    .then('conflict', 'nothing-to-repay')
+    .then('conflict', 'repayment-too-large')
   given(created.deposit).when(payAgain(1n)).then('conflict', 'withdrawal-required')
   given(...back)
     .when(end('paid'))
-    .then('conflict', 'repayment-not-open')
+    .then('conflict', 'refund-not-open')
   const erased: TransferEvent = {
     type: 'PersonalDataErased',
     data: { ...common('withdrawal'), paymentMethod: 1, createdAt: later },

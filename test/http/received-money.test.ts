@@ -278,7 +278,7 @@ t.test('refunds 30 of 100 by a withdrawal, which both transfers and the feed sho
   t.match(await refund(trackingId, { ...body, referenceId: randomUUID(), revision: 3, amount: 70.01 }), { status: 409 })
   t.match(await refund(trackingId, { ...body, referenceId: randomUUID(), accountNumber: undefined, revision: 3 }), {
     status: 409,
-    error: { details: 'No wallet paid the deposit. Specify the account that receives the refund.' },
+    error: { details: 'No wallet can return the money. Specify the account that receives the refund.' },
   })
   t.match(await refund(trackingId, { ...body, paymentMethod: 7 }), { status: 400 })
   t.match(await refund(await created('withdrawal'), body), { status: 404 })

@@ -104,7 +104,7 @@ t.test('pays again what came back, and both withdrawals name each other', async 
   })
   t.strictSame(await send({}), requested, 'a repeat gets the same response')
   const other = await send({ referenceId: randomUUID(), revision: 3 })
-  t.match(other.error, { details: 'No returned money needs to be paid again.' })
+  t.match(other.error, { details: 'Only 0.00 can be paid again.' })
   const { repaymentId } = requested.repayments[0]
   const read = async (id: string) =>
     (await app.inject({ url: `/v1/transfers/${id}`, headers: { webapikey: shop.webApiKey } })).json()

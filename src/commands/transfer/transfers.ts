@@ -21,7 +21,8 @@ import {
 import type { CreateWithdrawal, MismatchPolicy, TransferCommand } from '../../domain/transfer/transfer-commands.js'
 import { transferDecider } from '../../domain/transfer/transfer-decider.js'
 import type { RepaymentOutcome, TransferEvent } from '../../domain/transfer/transfer-events.js'
-import { type ExceededLimit, limitsOf, type WithdrawalLimit } from '../../domain/withdrawal-limits.js'
+import type { ExceededLimit, WithdrawalLimit } from '../../domain/withdrawal-limits.js'
+import { limitsOf } from '../../domain/withdrawal-limits.js'
 import { encodeEvent } from '../../event-store/event-codec.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import { addMs, type Clock, dateIn, minuteMs } from '../../kernel/time.js'
@@ -300,8 +301,7 @@ export class TransferCommands {
     const found = (await this.find(transfer.trackingId))!
     const payouts = found.transfer.kind === 'deposit' ? found.transfer.refunds : found.transfer.repayments
     const isRefused = payouts.some((each) => each.referenceId === action.referenceId && each.state === 'refused')
-    if (!isRefused) return { ...result, ...found }
-    return refuse('conflict', action.type === 'RequestRefund' ? 'refund-refused' : 'repayment-refused')
+    return isRefused ? refuse('conflict', 'refund-refused') : { ...result, ...found }
   }
 
   /**

@@ -1,7 +1,7 @@
 import { type TObject, type TProperties, Type } from '../../kernel/typebox.js'
 import { Data, type EventsOf, Nullable, OneOf, Since, type ValueOf, Versions, versionBefore } from '../event.js'
 import { Actor, Count, Id, Index, Minor, Sealed, Text, Time } from '../fields.js'
-import { WithdrawalLimit } from '../withdrawal-limits.js'
+import { WithdrawalLimitData } from '../withdrawal-limit-schemas.js'
 import { scopes } from './api-key.js'
 
 /** A secret that is sealed with the master key. */
@@ -50,7 +50,7 @@ const firstSettings = {
 const MerchantSettings = Data({
   ...firstSettings,
   /** The limits above which a second person must approve a withdrawal; at most one for each scope and period. */
-  withdrawalLimits: Type.Array(WithdrawalLimit, { maxItems: 6 }),
+  withdrawalLimits: Type.Array(WithdrawalLimitData, { maxItems: 6 }),
   /** Whether `approvalAboveMinor` also applies to the sum of the merchant's withdrawals in 24 hours. */
   approvalOverDay: Type.Boolean(),
   /** Whether money that is returned to a customer, or comes back from a payout, triggers a callback. */

@@ -26,13 +26,11 @@ export function requestRefund(command: RequestRefund, state: Transfer): Decision
   if (earlier?.state === 'refused') return refuse('conflict', 'refund-refused')
   if (earlier) return isSameRefund(command, earlier, state) ? accept() : refuse('conflict', 'reference-reused')
   const { paidFrom } = command
-  if (to === 'wallet' && !paidFrom) return refuse('conflict', 'not-paid-from-wallet')
-  if (to === 'wallet' && !command.walletRefunds) return refuse('conflict', 'wallet-cannot-refund')
+  if (to === 'wallet' && !(paidFrom && command.walletRefunds)) return refuse('conflict', 'wallet-cannot-refund')
   if (isErased(state)) return refuse('conflict', 'customer-erased')
   if (state.refunds.length >= maxRefunds) return refuse('conflict', 'too-many-refunds', { most: maxRefunds })
   const refundable = refundableMinor(state)
   const left = to === 'wallet' ? smaller(refundable, paidFrom!.amountMinor - creditedMinor(state)) : refundable
-  if (left <= 0n) return refuse('conflict', 'nothing-to-refund')
   if (amountMinor > left) return refuse('conflict', 'refund-too-large', { left })
   const { refundMethod, accountNumber, identityNumber } = command
   const account = to === 'account' ? { refundMethod, accountNumber, identityNumber } : noAccount
@@ -83,9 +81,8 @@ export function approveRefund(command: ApproveRefund, state: Transfer): Decision
   const { refundId, by, at } = command
   if (state.kind !== 'deposit') return refuse('conflict', 'deposit-required')
   const refund = state.refunds.find((each) => each.refundId === refundId)
-  if (!refund) return refuse('not-found', 'unknown-refund')
-  if (refund.approvedBy !== null) return accept()
-  if (refund.state !== 'proposed') return refuse('conflict', 'refund-needs-no-approval')
+  if (refund && refund.approvedBy !== null) return accept()
+  if (refund?.state !== 'proposed') return refuse('conflict', 'refund-not-open')
   if (refund.by === by) return refuse('conflict', 'refund-four-eyes')
   const approved = { type: 'RefundApproved', data: { ...commonFields(state, at), by, refundId } } as const
   if (refund.to !== 'elsewhere') return accept(approved)
@@ -105,10 +102,9 @@ export function endRefund(command: EndRefund, state: Transfer): Decision<Transfe
   const { by, refundId, outcome, at } = command
   if (state.kind !== 'deposit') return refuse('conflict', 'deposit-required')
   const refund = state.refunds.find((each) => each.refundId === refundId)
-  if (!refund) return refuse('not-found', 'unknown-refund')
-  if (refund.state === outcome) return accept()
+  if (refund?.state === outcome) return accept()
   // A user rejects a proposal. An open refund is being paid, and only its payment ends it.
-  if (refund.state !== (outcome === 'rejected' ? 'proposed' : 'open')) return refuse('conflict', 'refund-not-open')
+  if (refund?.state !== (outcome === 'rejected' ? 'proposed' : 'open')) return refuse('conflict', 'refund-not-open')
   return accept({ type: 'RefundEnded', data: { ...commonFields(state, at), by, refundId, outcome } })
 }
 

@@ -12,13 +12,11 @@ export function requestRepayment(command: RequestRepayment, state: Transfer): De
   if (state.kind !== 'withdrawal') return refuse('conflict', 'withdrawal-required')
   const { repaymentId, referenceId, amountMinor, repaymentMethod, accountNumber, identityNumber, by, at } = command
   const earlier = state.repayments.find((each) => each.repaymentId === repaymentId)
-  if (earlier?.state === 'refused') return refuse('conflict', 'repayment-refused')
+  if (earlier?.state === 'refused') return refuse('conflict', 'refund-refused')
   if (earlier) return isSameRepayment(command, earlier, state) ? accept() : refuse('conflict', 'reference-reused')
   if (isErased(state)) return refuse('conflict', 'customer-erased')
-  if (state.repayments.length >= maxRepayments)
-    return refuse('conflict', 'too-many-repayments', { most: maxRepayments })
+  if (state.repayments.length >= maxRepayments) return refuse('conflict', 'too-many-refunds', { most: maxRepayments })
   const left = undecidedMinor(state)
-  if (left === 0n) return refuse('conflict', 'nothing-to-repay')
   if (amountMinor > left) return refuse('conflict', 'repayment-too-large', { left })
   const payment = { repaymentId, repaymentReferenceId: referenceId, repaymentAmountMinor: amountMinor, repaymentMethod }
   const data = { ...commonFields(state, at), by, ...payment, accountNumber, identityNumber }
@@ -30,7 +28,7 @@ export function endRepayment(command: EndRepayment, state: Transfer): Decision<T
   const { by, repaymentId, outcome, at } = command
   const repayment = state.repayments.find((each) => each.repaymentId === repaymentId)
   if (repayment?.state === outcome) return accept()
-  if (repayment?.state !== 'open') return refuse('conflict', 'repayment-not-open')
+  if (repayment?.state !== 'open') return refuse('conflict', 'refund-not-open')
   const resolvedAmountMinor = outcome === 'paid' ? repayment.amountMinor : 0n
   const data = { ...commonFields(state, at), by, repaymentId, outcome, resolvedAmountMinor }
   return accept({ type: 'RepaymentEnded', data })

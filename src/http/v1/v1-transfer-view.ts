@@ -14,7 +14,8 @@ import {
   unsettledMinor,
 } from '../../domain/transfer/transfer.js'
 import type { TransferEvent } from '../../domain/transfer/transfer-events.js'
-import { type ExceededLimit, exceededJson } from '../../domain/withdrawal-limits.js'
+import type { ExceededLimit } from '../../domain/withdrawal-limits.js'
+import { exceededJson } from '../../domain/withdrawal-limits.js'
 import type { TransferDocument } from '../../read-models/documents.js'
 import { transferOf } from '../../read-models/transfer-document.js'
 import { hiddenFields, type TransferView } from './v1-schemas.js'

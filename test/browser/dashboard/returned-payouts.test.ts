@@ -12,7 +12,8 @@ else {
   const { service, create, openAs, problems } = await startDashboard(t, browser)
   const waitForText = (page: Page, text: string | RegExp) => page.getByText(text).first().waitFor()
   const ready = (page: Page, name: string) => page.getByRole('button', { name, disabled: false }).waitFor()
-  const moneyOf = async (page: Page) => (await page.locator('.TransferMoney').innerText()).replaceAll(/\s+/g, ' ')
+  const moneyOf = async (page: Page) =>
+    (await page.locator('.TransferMoney').first().innerText()).replaceAll(/\s+/g, ' ')
 
   t.test('an operator records with the keyboard that a payout came back, and an approver resolves it', async (t) => {
     const trackingId = await create('withdrawal', '100.00')
@@ -60,8 +61,9 @@ else {
     await approver.getByText(referenceId).first().click()
     await approver.getByRole('button', { name: 'Resolve…' }).click()
     await approver.getByRole('dialog').getByLabel('Reason').fill('The customer was paid in cash')
-    await ready(approver, 'Resolve')
-    await approver.getByRole('dialog').getByRole('button', { name: 'Resolve' }).click()
+    const confirm = approver.getByRole('dialog').getByRole('button', { name: 'Resolve', disabled: false })
+    await confirm.waitFor()
+    await confirm.click()
     await waitForText(approver, `${referenceId} is resolved.`)
     t.match(await moneyOf(approver), /Kept ₺40\.00 Resolved ₺60\.00/)
     t.equal(await approver.getByText('Needs attention').count(), 0)
@@ -86,10 +88,10 @@ else {
     const repayment = transfer.kind === 'withdrawal' ? transfer.repayments[0]! : undefined
     await page.getByRole('link', { name: repayment!.referenceId }).click()
     await page.waitForURL(`**/transfers/${repayment!.repaymentId}`)
-    await page.getByRole('link', { name: 'Show the earlier withdrawal' }).waitFor()
+    await page.getByRole('link', { name: 'Show the transfer' }).waitFor()
     t.strictSame(await faultsOf(page), [])
     await service.transfers.act(repayment!.repaymentId, { type: 'Complete' }, context)
-    await page.getByRole('link', { name: 'Show the earlier withdrawal' }).click()
+    await page.getByRole('link', { name: 'Show the transfer' }).click()
     await waitForText(page, 'Second payment ended')
   })
 

@@ -40,7 +40,7 @@ export function TransferDetails({ detail }: { detail: TransferDetail }) {
             label: text('fields.refundOf'),
             value: detail.refundOf !== null && (
               <Link to="/transfers/$trackingId" params={{ trackingId: detail.refundOf }}>
-                {text('transfer.refundedDeposit')}
+                {text('transfer.linkedTransfer')}
               </Link>
             ),
           },
@@ -48,7 +48,7 @@ export function TransferDetails({ detail }: { detail: TransferDetail }) {
             label: text('fields.repaymentOf'),
             value: detail.repaymentOf !== null && (
               <Link to="/transfers/$trackingId" params={{ trackingId: detail.repaymentOf }}>
-                {text('transfer.repaidWithdrawal')}
+                {text('transfer.linkedTransfer')}
               </Link>
             ),
           },

@@ -20,7 +20,7 @@ export function TransferRefunds({ refunds }: Pick<TransferDetail, 'refunds'>) {
         {refunds.map((refund) => (
           <div key={refund.refundId}>
             <dt>
-              {text(`transfer.refund.${refund.state}`)}
+              {text(`transfer.payout.${refund.state}`)}
               <RefundMore refund={refund} />
             </dt>
             <dd>
@@ -44,7 +44,7 @@ export function TransferRepayments({ repayments }: Pick<TransferDetail, 'repayme
         {repayments.map(({ repaymentId, referenceId, amountMinor, state, name, at, accountNumber }) => (
           <div key={repaymentId}>
             <dt>
-              {text(`transfer.repayment.${state}`)}
+              {text(`transfer.payout.${state}`)}
               <span className="TransferMoney-more">
                 <AccountNumber account={accountNumber} />
               </span>
