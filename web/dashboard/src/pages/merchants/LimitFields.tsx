@@ -12,7 +12,7 @@ export function LimitFields({ settings }: { readonly settings: Settings }) {
       <p className="muted">{text('merchants.help.withdrawalLimits')}</p>
       {limitScopes.map((per) => (
         <fieldset key={per} className="stack">
-          <legend>{text(`merchants.limit.${per}`)}</legend>
+          <legend className="Field-label">{text(`merchants.limit.${per}`)}</legend>
           {limitHours.map((hours) => {
             const limit = settings.withdrawalLimits.find((each) => each.per === per && each.hours === hours)
             return (

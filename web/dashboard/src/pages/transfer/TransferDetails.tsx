@@ -38,19 +38,21 @@ export function TransferDetails({ detail }: { detail: TransferDetail }) {
           { label: text('fields.merchantId'), value: <bdi>{merchantName(detail.merchantId)}</bdi> },
           {
             label: text('fields.refundOf'),
-            value: detail.refundOf !== null && (
-              <Link to="/transfers/$trackingId" params={{ trackingId: detail.refundOf }}>
-                {text('transfer.linkedTransfer')}
-              </Link>
-            ),
+            value:
+              detail.refundOf === null ? undefined : (
+                <Link to="/transfers/$trackingId" params={{ trackingId: detail.refundOf }}>
+                  {text('transfer.linkedTransfer')}
+                </Link>
+              ),
           },
           {
             label: text('fields.repaymentOf'),
-            value: detail.repaymentOf !== null && (
-              <Link to="/transfers/$trackingId" params={{ trackingId: detail.repaymentOf }}>
-                {text('transfer.linkedTransfer')}
-              </Link>
-            ),
+            value:
+              detail.repaymentOf === null ? undefined : (
+                <Link to="/transfers/$trackingId" params={{ trackingId: detail.repaymentOf }}>
+                  {text('transfer.linkedTransfer')}
+                </Link>
+              ),
           },
           { label: text('fields.paymentMethod'), value: methodName(detail.paymentMethod) },
           { label: text('fields.channel'), value: channel && (known(`transfer.channel.${channel}`) ?? channel) },
