@@ -164,7 +164,7 @@ t.test('each new claim is counted at its time, and a renewed one is not', async 
   world.after(12 * minuteMs)
   t.equal(await world.act(first, 'Claim', 'user:ada'), 'done')
   t.equal((await world.counts()).length, 1, 'a renewal')
-  // Another payout starts while the first is under way.
+  // Another payout starts while the first is running.
   t.equal(await world.act(second, 'Claim', 'user:bob'), 'done')
   t.equal(await world.act(first, 'Complete', 'user:bob'), 'claimed-by-another')
   world.after(20 * minuteMs)

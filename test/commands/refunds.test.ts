@@ -55,7 +55,11 @@ t.test('a refund is a withdrawal whose completion returns the money', async (t) 
   })
   t.equal(revision, 0)
   const repeated = await transfers.act(trackingId, refund(30_00n), context, { revision: 0 })
-  t.match(repeated, { accepted: true, changed: false }, 'a repeat succeeds, whatever its caller saw')
+  t.match(
+    repeated,
+    { accepted: true, changed: false },
+    'a repeat succeeds, regardless of the revision that its caller saw',
+  )
   t.match(await transfers.act(trackingId, refund(31_00n), context), { refusal: { rule: 'reference-reused' } })
   t.match(await transfers.act(refundId, { type: 'Complete', transactionAmountMinor: 29_00n }, context), {
     refusal: { rule: 'linked-amount-fixed' },

@@ -190,7 +190,7 @@ const ended = (outcome: EndRepayment['outcome'], resolvedAmountMinor: bigint): T
   data: { ...common('withdrawal'), by: ada, repaymentId: 'p-1', outcome, resolvedAmountMinor },
 })
 
-t.test('returned money is paid again, and needs no decision meanwhile', async (t) => {
+t.test('returned money is paid again, and needs no decision until then', async (t) => {
   const back = [...paid, cameBack(60_00n)]
   given(...back)
     .when(payAgain(60_00n))

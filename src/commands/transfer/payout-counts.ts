@@ -189,7 +189,7 @@ export class PayoutCounts {
   }
 }
 
-/** Returns the limits that the payout under way was beyond when it started, or `undefined` if none is counted for this amount. */
+/** Returns the limits that the running payout was beyond when it started, or `undefined` if none is counted for this amount. */
 function startedBeyond({ amountMinor }: CountablePayout, transfer: Withdrawal, state: CountedPayouts, at: string) {
   const started = activeClaim(transfer, at) ? countOf(state, transfer.trackingId) : undefined
   return started && started.amountMinor >= amountMinor ? started.exceeded : undefined

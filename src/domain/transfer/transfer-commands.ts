@@ -155,7 +155,7 @@ export interface ReturnFunds extends ByActor, Pick<MismatchPolicy, 'toleranceMin
   readonly approvalAboveMinor: bigint | null
 }
 
-/** Money of a deposit is to be returned: booked money, or money that no one has decided about. */
+/** Money of a deposit will be returned: booked money, or money that no one has decided about. */
 export interface RequestRefund
   extends ByActor,
     Pick<DataOf<TransferEvent, 'RefundRequested'>, 'refundId' | 'refundMethod' | 'accountNumber' | 'identityNumber'> {
@@ -200,7 +200,7 @@ export interface EndRefund extends ByActor {
   readonly outcome: RefundOutcome
 }
 
-/** Money of a withdrawal that came back is to be paid again, by another withdrawal. */
+/** Money of a withdrawal that came back will be paid again, by another withdrawal. */
 export interface RequestRepayment
   extends ByActor,
     Pick<

@@ -148,7 +148,7 @@ export const transferEvents = {
   }),
   TransferReopened: Data({ ...transfer, reason: Text }),
   FundsReturned: Versions([versionBefore(2, fundsReturn)], Data(fundsReturn)),
-  /** Money of a deposit is to be returned. It is reserved until it is returned or the refund has ended. */
+  /** Money of a deposit will be returned. It is reserved until it is returned or the refund has ended. */
   RefundRequested: Data({
     ...transfer,
     by: Actor,
@@ -227,7 +227,7 @@ export const transferEvents = {
     /** Whether it triggers a callback, by the merchant's settings at that time. */
     callbackOnMoney: Type.Boolean(),
   }),
-  /** Money that came back is to be paid again, by another withdrawal. It needs no decision until that has ended. */
+  /** Money that came back will be paid again, by another withdrawal. It needs no decision until that has ended. */
   RepaymentRequested: Data({
     ...claim,
     /** The trackingId of the withdrawal that pays it. */

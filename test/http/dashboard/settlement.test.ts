@@ -269,6 +269,7 @@ t.test('hides transfers of other merchants for every action, and names an invali
   t.equal((await foreignUser.get(`/transfers/${trackingId}`)).statusCode, 404)
   const message = { revision: 0, message: 'x' }
   const reason = { revision: 0, reason: 'x' }
+  const decision = { revision: 0, refundId: randomUUID() }
   const actions: readonly (readonly [action: string, body: Body])[] = [
     ...[
       ['claim', { revision: 0 }] as const,
@@ -279,6 +280,9 @@ t.test('hides transfers of other merchants for every action, and names an invali
     ...[['resolve', reason] as const, ['reopen', reason] as const],
     ['return', { revision: 0, amountMinor: 1, receiptUrl: 'https://r.example' }],
     ['payout-returned', { revision: 0, amountMinor: 1, reasonCode: 'AC04', reference: 'RT' }],
+    ['refund', { revision: 0, amountMinor: 1, accountNumber: 'TR33' }],
+    ['pay-again', { revision: 0, amountMinor: 1, accountNumber: 'TR33' }],
+    ...[['approve-refund', decision] as const, ['reject-refund', decision] as const],
   ]
   for (const [action, body] of actions)
     t.match(await act(foreignUser, trackingId, action, body), { status: 404, code: 40402 })
@@ -292,6 +296,24 @@ t.test('hides transfers of other merchants for every action, and names an invali
     t.match(await act(ada, trackingId, action, body), { status: 400, code: 40001 }, JSON.stringify(body))
   }
   t.strictSame(await typesOf(trackingId), ['WithdrawalCreated'])
+})
+
+t.test('a refund happens once for each user and state, and a second user sees the change', async (t) => {
+  const created = await post(app, paths.native, createBody('native', secretKey), { key: webApiKey })
+  const { trackingId } = created.json().result
+  await transfers.act(trackingId, { type: 'Complete' }, context)
+  const body = { revision: 1, amountMinor: 30_00, accountNumber: 'TR330006100519786457841326' }
+  const requested = await act(ada, trackingId, 'refund', body)
+  t.match(requested, {
+    status: 200,
+    transfer: { refundableMinor: 70_50, refunds: [{ amountMinor: 30_00, state: 'open' }] },
+  })
+  t.strictSame((await act(ada, trackingId, 'refund', body)).transfer, requested.transfer, 'a repeat')
+  t.match(await act(bob, trackingId, 'refund', body), { status: 409, rule: 'changed-meanwhile' })
+  t.match(await act(bob, trackingId, 'refund', { ...body, revision: 2, amountMinor: 70_51 }), {
+    ...{ status: 409, rule: 'refund-too-large' },
+  })
+  t.match(await act(ada, trackingId, 'refund', { ...body, revision: 2, accountNumber: ' ' }), { status: 400 })
 })
 
 t.test('claims and completes a batch sequentially, each transfer with its own result', async (t) => {

@@ -161,10 +161,11 @@ export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const to = accountNumber === undefined ? 'wallet' : 'account'
     return act(request, (trackingId, transfer) => {
       requireRecentSignIn(request, transfer, amountMinor)
+      const context = userContext(request)
       // The same for a repeat of the request.
-      const referenceId = derivedEventId(trackingId, `refund ${revision}`)
+      const referenceId = derivedEventId(trackingId, `refund ${revision} ${context.actor}`)
       const refund = { type: 'RequestRefund', referenceId, amountMinor, to, accountNumber } as const
-      return transfers.act(trackingId, refund, userContext(request), { revision })
+      return transfers.act(trackingId, refund, context, { revision })
     })
   })
   app.post(url('pay-again'), options('pay-again', PayAgainAction), (request) => {
@@ -172,9 +173,10 @@ export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const amountMinor = amountOf('amountMinor', request.body.amountMinor)!
     return act(request, (trackingId, transfer) => {
       requireRecentSignIn(request, transfer, amountMinor)
-      const referenceId = derivedEventId(trackingId, `repayment ${revision}`)
+      const context = userContext(request)
+      const referenceId = derivedEventId(trackingId, `repayment ${revision} ${context.actor}`)
       const repayment = { type: 'RequestRepayment', referenceId, amountMinor, accountNumber } as const
-      return transfers.act(trackingId, repayment, userContext(request), { revision })
+      return transfers.act(trackingId, repayment, context, { revision })
     })
   })
   app.post(url('payout-returned'), options('payout-returned', PayoutReturnedAction), async (request) => {
