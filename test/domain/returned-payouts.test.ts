@@ -136,7 +136,7 @@ t.test('a correction does not fall below the returned money', async (t) => {
     .when({ ...approve, by: 'user:grace', at: later })
     .then('conflict', 'nor a proposal of before the return')
   const decision = transferDecider.decide(correct(59_99n), fold(history))
-  t.match(decision, { refusal: { rule: 'correction-below-returned', values: { returned: 60_00n } } })
+  t.match(decision, { refusal: { rule: 'correction-below-refunds', values: { lowest: 60_00n } } })
 })
 
 t.test('the action is possible while paid money has not come back', async (t) => {

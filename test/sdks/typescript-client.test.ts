@@ -248,6 +248,8 @@ const amounts = {
   transactionAmount: 1,
   receivedAmount: 0,
   returnedAmount: 0,
+  refundedAmount: 0,
+  reservedAmount: 0,
   resolvedAmount: 0,
   lateFunds: 0,
 }
@@ -262,7 +264,7 @@ const stored = {
     name: 'n',
   },
   ...{ username: 'u', paymentMethod: 1, createdAt: 'now', updatedAt: 'now', revision: 3 },
-  message: null,
+  ...{ message: null, exceededLimits: [], refunds: [], repayments: [] },
 }
 /** The fields of several results. */
 const anything = {

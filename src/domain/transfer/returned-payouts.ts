@@ -18,7 +18,7 @@ export function returnPayout(command: ReturnPayout, state: Transfer): Decision<T
     return refuse('conflict', 'payout-return-recorded', { reference, returned, code })
   }
   if (state.status !== 'Completed') return refuse('conflict', 'payout-not-completed', { status: state.status })
-  if (state.returns.length >= maxReturns) return refuse('conflict', 'too-many-returns', { most: maxReturns })
+  if (state.returns.length >= maxReturns) return refuse('conflict', 'too-many-refunds', { most: maxReturns })
   const left = keptMinor(state)
   if (returnedAmountMinor > left) return refuse('conflict', 'payout-return-too-large', { left })
   const data = { ...commonFields(state, at), by, returnedAmountMinor, reasonCode, reference, receiptUrl }
@@ -29,5 +29,5 @@ export function returnPayout(command: ReturnPayout, state: Transfer): Decision<T
 export function belowReturnedRefusal(amountMinor: bigint, state: Transfer): Refused | undefined {
   if (state.kind === 'deposit') return undefined
   const returned = returnedMinor(state)
-  return amountMinor < returned ? refuse('conflict', 'correction-below-returned', { returned }) : undefined
+  return amountMinor < returned ? refuse('conflict', 'correction-below-refunds', { lowest: returned }) : undefined
 }

@@ -286,7 +286,7 @@ else {
       const unseen = { type: 'ChangeSettings', changes: { approvalAboveMinor: null }, heldBy: 'user:another' } as const
       await service.merchants.execute(shop.id, unseen, context)
       await other.getByRole('button', { name: 'Confirm threshold' }).click()
-      await other.getByText(/has changed since you read it.*Higher approval threshold requested/).waitFor()
+      await other.getByText(/has changed since you read it.*Higher approval threshold or limits requested/).waitFor()
       await other.getByText('wants to remove the approval threshold').waitFor()
       const again = { ...unseen, changes: { approvalAboveMinor: 5000_00n } }
       await service.merchants.execute(shop.id, again, context)

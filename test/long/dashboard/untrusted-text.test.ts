@@ -64,6 +64,8 @@ else {
           await page.getByText(plain(name)).first().waitFor()
           t.ok(await hit(page), path)
         }
+        // The details appear with the history, after the name.
+        await page.locator('.TransferPage-details').waitFor()
         const shown = await shownOn(page)
         for (const each of [name, username, userId, message, ...Object.entries(metadata).flat()])
           t.ok(shown.includes(plain(each)), each)
