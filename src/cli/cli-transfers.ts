@@ -302,7 +302,7 @@ function addSettlingCommands(transfers: Command): void {
   settles(
     transfers,
     'pay-again',
-    'pay again what came back of a withdrawal, by another withdrawal',
+    'pay the returned money of a withdrawal again, by another withdrawal',
     [
       '19c4a7d0 --amount 95.00 --account TR330006100519786457841326',
       '19c4a7d0 --amount 5 --account TR330006100519786457841326 --reference-id RP-4711 --json',

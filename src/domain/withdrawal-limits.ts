@@ -6,7 +6,7 @@ export const limitScopes = ['merchant', 'account', 'customer'] as const
 export type LimitScope = (typeof limitScopes)[number]
 
 export interface WithdrawalLimit {
-  /** Whose withdrawals are counted together: all of the merchant, or those to one account or of one customer. */
+  /** The withdrawals that are counted together: all of the merchant, or those to one account or of one customer. */
   readonly per: LimitScope
   /** A day, or 30 days. */
   readonly hours: 24 | 720

@@ -1,5 +1,5 @@
 // A sorted list that finds, adds and removes an item, and sums a range of items, in logarithmic time. A change returns another list and leaves
-// the present one as it is. It is a B+ tree whose nodes know their number of items and the sum of these.
+// the present one unchanged. It is a B+ tree whose nodes know their number of items and the sum of these.
 
 /** The most items of a leaf, and the most children of a branch. A change copies one node of each level. */
 const maxItems = 16

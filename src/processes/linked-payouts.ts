@@ -6,6 +6,7 @@ import type { CreditRefund, TransferCommands } from '../commands/transfer/transf
 import { isTerminal } from '../domain/transfer/status.js'
 import { StoreUnavailableError } from '../event-store/event-store.js'
 import { collections, type TransferDocument } from '../read-models/documents.js'
+import { findByIds } from '../read-models/find-documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { pause, retryWhileUnavailable } from '../subscriptions/retry.js'
 import { type Part, startUnderLease } from '../subscriptions/under-lease.js'
@@ -14,6 +15,7 @@ import { type Wallet, WalletUnavailableError } from '../wallet/wallet.js'
 const tickMs = 1_000
 const pageSize = 200
 const retryAfterMs = 10_000
+const beforeAll = -1
 
 interface Dependencies {
   readonly readModels: ReadModels
@@ -31,14 +33,13 @@ export function startLinkedPayouts(deps: Dependencies): Part {
   return startUnderLease(deps, 'linked-payouts', async ({ signal }, retry) => {
     /** The time after which a transfer whose refund failed can be tried again, in milliseconds of the monotonic clock. */
     const failed = new Map<string, number>()
-    let after: string | undefined
+    let after = beforeAll
 
     const continueOne = async (trackingId: string): Promise<void> => {
       const id = randomUUID()
       const context = { actor: 'system:refunds', $correlationId: id, $causationId: id }
       try {
         await transfers.continuePayouts(trackingId, context, creditWith(deps.wallet))
-        failed.delete(trackingId)
       } catch (error) {
         if (error instanceof StoreUnavailableError) throw error
         // An unreadable transfer, or one whose wallet is unavailable, must not delay the others.
@@ -53,22 +54,26 @@ export function startLinkedPayouts(deps: Dependencies): Part {
     /** Goes through the transfers with open refunds or repayments, a page at a time. */
     const continueDue = async (): Promise<void> => {
       const collection = readModels.collection(collections.transfers)
-      const options = { sort: { openPayoutsSince: 1 }, limit: pageSize } as const
-      const since = after === undefined ? { $exists: true } : { $gt: after }
-      const found = await collection.find({ openPayoutsSince: since }, options)
-      const page = found as readonly TransferDocument[]
-      after = page.length === pageSize ? page.at(-1)?.openPayoutsSince : undefined
-      const ids = page.flatMap(openPayoutsOf)
-      const withdrawals = ids.length === 0 ? [] : await collection.find({ _id: { $in: ids } })
+      // The position of each transfer is its own, so the end of a page omits none.
+      const options = { sort: { position: 1 }, limit: pageSize } as const
+      const page = (await collection.find(
+        { openPayouts: true, position: { $gt: after } },
+        options,
+      )) as TransferDocument[]
+      after = page.length === pageSize ? page.at(-1)!.position : beforeAll
+      const withdrawals = await findByIds(collection, page.flatMap(openPayoutsOf))
       const open = new Set(
-        withdrawals.filter((each) => !isTerminal((each as TransferDocument).status)).map(({ _id }) => _id),
+        [...withdrawals.values()]
+          .filter((each) => !isTerminal((each as TransferDocument).status))
+          .map(({ _id }) => _id),
       )
       const nowMs = performance.now()
+      for (const [trackingId, retryMs] of failed) if (retryMs <= nowMs) failed.delete(trackingId)
       for (const document of page) {
         if (signal.aborted) return
         // A refund or repayment has a next step unless a withdrawal is open that pays it.
         const isReady = openPayoutsOf(document).some((id) => !open.has(id))
-        if (isReady && (failed.get(document._id) ?? 0) <= nowMs) await continueOne(document._id)
+        if (isReady && !failed.has(document._id)) await continueOne(document._id)
       }
     }
     while (!signal.aborted) {

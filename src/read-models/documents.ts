@@ -77,8 +77,8 @@ export interface TransferDocument
   readonly lateMinor?: number
   /** Equals `expiresAt` while the deposit is Pending. */
   readonly openUntil?: string
-  /** The time of its last change while a refund or a repayment is open. */
-  readonly openPayoutsSince?: string
+  /** Present while a refund or a repayment is open. */
+  readonly openPayouts?: true
   /** Its kind while it needs a decision. */
   readonly attention?: TransferKind
   /** Its kind and merchant ({@link attentionKey}) while it needs a decision. */
@@ -341,7 +341,7 @@ const declarations: { readonly [collection: string]: Declaration } = {
       channel: ['hosted', 'native'],
       expiresAt: 'time',
       openUntil: 'time',
-      openPayoutsSince: 'time',
+      openPayouts: 'boolean',
       refundOf: 'uuid',
       repaymentOf: 'uuid',
       attention: ['deposit', 'withdrawal'],
@@ -405,7 +405,7 @@ export const indexes = {
     { key: { merchantId: 1, kind: 1, status: 1, createdAt: -1, position: -1 } },
     { key: { kind: 1, status: 1, createdAt: -1, position: -1 } },
     { key: { openUntil: 1 }, having: 'openUntil' },
-    { key: { openPayoutsSince: 1 }, having: 'openPayoutsSince' },
+    { key: { openPayouts: 1, position: 1 }, having: 'openPayouts' },
     { key: { attention: 1, createdAt: -1, position: -1 }, having: 'attention' },
     { key: { attentionOf: 1, createdAt: -1, position: -1 }, having: 'attentionOf' },
     { key: { merchantId: 1, kind: 1, status: 1, amountMinor: -1, position: -1 } },

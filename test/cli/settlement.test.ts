@@ -380,7 +380,7 @@ t.test('refunds a deposit by a withdrawal, and has a second user confirm a large
   t.match(await transfers('reject-refund', ...approval.slice(2)), { changed: true, reservedAmount: 0, lateFunds: 90 })
   const receiptUrl = 'https://bank.example/back/10'
   await other.act(late, { type: 'ReturnFunds', amountMinor: 90_00n, receiptUrl }, ada)
-  const { refunds } = (await transfers('show', late)) as unknown as { refunds: { refundId: string }[] }
+  const refunds = (await transfers('show', late)).refunds as readonly { readonly refundId: string }[]
   const done = await transfers('approve-refund', late, '--refund-id', refunds[1]!.refundId)
   t.match(done, { changed: true, returnedAmount: 90, lateFunds: 0, needsAttention: false })
   await cliJson(directory, 'merchants', 'set', service.sandbox!.merchantId, '--no-approval-above')

@@ -13,7 +13,7 @@ import type { MerchantSettings } from '../../src/domain/merchant/merchant-events
 import { payoutsStream } from '../../src/domain/streams.js'
 import type { WithdrawalLimit } from '../../src/domain/withdrawal-limits.js'
 import { encodeEvent } from '../../src/event-store/event-codec.js'
-import type { EventStore } from '../../src/event-store/event-store.js'
+import { type EventStore, StoreUnavailableError } from '../../src/event-store/event-store.js'
 import { readEvent } from '../../src/event-store/read-event.js'
 import { addMs, dayMs, hourMs, minuteMs } from '../../src/kernel/time.js'
 import { withdrawalRequest } from '../domain/transfer-samples.js'
@@ -205,6 +205,29 @@ t.test('a withdrawal that is cancelled no longer counts, and one that was never 
   t.equal(await world.act(second!, 'Complete', 'user:ada'), 'done')
 })
 
+t.test('a repeated cancellation ends the count that the first one could not end', async (t) => {
+  const store = await storeOf(t)
+  let isAvailable = false
+  const world = worldOf(
+    {
+      ...store,
+      appendInOrder: async (appends) => {
+        const types = appends.flatMap(({ events }) => events.map(({ type }) => type))
+        if (types.includes('PayoutUncounted') && !isAvailable) throw new StoreUnavailableError('no response')
+        return store.appendInOrder(appends)
+      },
+    },
+    { withdrawalLimits: [perAccount(1)] },
+  )
+  const id = await world.create()
+  t.equal(await world.act(id, 'Claim', 'user:ada'), 'done')
+  t.equal(await world.cancel(id), 'done', 'the cancellation is in the log')
+  t.match(await world.counts(), [{ type: 'PayoutCounted' }])
+  isAvailable = true
+  t.equal(await world.cancel(id), 'nothing')
+  t.match(await world.counts(), [{ type: 'PayoutCounted' }, { type: 'PayoutUncounted' }])
+})
+
 t.test('the threshold over a day is a limit, next to the one of a single withdrawal', async (t) => {
   const world = worldOf(await storeOf(t), { approvalAboveMinor: 250_00n, approvalOverDay: true })
   const ids = [await world.create(), await world.create(), await world.create({ amountMinor: 50_01n })]
@@ -224,7 +247,7 @@ t.test('limits that are set during a claim apply to its payment, and removed one
   world.change({ withdrawalLimits: [] })
   t.equal(await world.act(ids[1]!, 'Complete', 'user:ada'), 'done')
   world.change({ withdrawalLimits: [perAccount(1)] })
-  t.equal(await world.act(ids[2]!, 'Complete', 'user:ada'), 'limit-exceeded', 'the log remembers what was counted')
+  t.equal(await world.act(ids[2]!, 'Complete', 'user:ada'), 'limit-exceeded', 'the log has the count')
 })
 
 t.test('a node that starts decides the same, and reads only the last 30 days', async (t) => {

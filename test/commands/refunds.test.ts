@@ -257,3 +257,14 @@ t.test('money that came back is paid again by a withdrawal, whose end settles it
     refusal: { rule: 'repayment-too-large' },
   })
 })
+
+t.test('the return by a refund triggers a callback if the merchant wants it', async (t) => {
+  for (const callbackOnMoney of [true, false]) {
+    const { transfers, completed, depositOf } = await parts(t, { callbackOnMoney })
+    const trackingId = await completed()
+    await transfers.act(trackingId, refund(30_00n), context)
+    await transfers.act((await depositOf(trackingId)).refunds[0]!.refundId, { type: 'Complete' }, context)
+    const { event } = (await transfers.history(trackingId)).at(-1)!
+    t.match(event, { type: 'FundsReturned', data: { returnedAmountMinor: 30_00n, callbackOnMoney } })
+  }
+})

@@ -282,7 +282,10 @@ t.test('received = booked + held + returned + resolved after any sequence', asyn
             ok(paidMinor <= returned, 'each refund returned its amount')
             const reserved = reservedMinor(state)
             ok(reserved <= booked + unsettled, 'open refunds never exceed the money that is left')
-            ok(paidMinor + reserved <= funds.receivedMinor - resolved, 'nor do open and done ones what was received')
+            ok(
+              paidMinor + reserved <= funds.receivedMinor - resolved,
+              'nor do open and done ones exceed the received money',
+            )
             const isWaiting = status === 'Pending' && unsettled < state.amountMinor
             const isProposed =
               state.refunds.some(({ state }) => state === 'proposed') || state.proposedCorrection !== null
@@ -355,7 +358,7 @@ t.test(
               if (part > 0n) seen[name]++
             }
             const reserved = reservedMinor(state)
-            ok(reserved <= unsettled, 'no more than what came back is paid again')
+            ok(reserved <= unsettled, 'no more than the returned money is paid again')
             equal(needsAttention(state), unsettled > reserved || state.proposedCorrection !== null)
             equal(
               new Set(returns.map(({ reference }) => reference)).size,

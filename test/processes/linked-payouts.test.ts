@@ -118,3 +118,37 @@ t.test('finishes refunds that a killed request did not continue', async (t) => {
   await refunds.stop()
   await projections.stop()
 })
+
+t.test('continues every refund, although hundreds changed at the same time', async (t) => {
+  const stores = await testStores(t)
+  const clock = () => '2026-11-20T12:00:00.000Z'
+  const settingsOf = async () => merchantSettings
+  const interrupting: EventStore = {
+    ...stores.store,
+    appendInOrder: async (appends) => {
+      if (appends.some(({ events }) => events.some(({ type }) => type === 'WithdrawalCreated')))
+        throw new StoreUnavailableError('killed')
+      return stores.store.appendInOrder(appends)
+    },
+  }
+  const killed = transferCommands(interrupting, clock, settingsOf)
+  const account = { amountMinor: 30_00n, to: 'account', accountNumber: 'TR33' } as const
+  const request = async (n: number) => {
+    const created = await killed.create({ ...depositRequest, referenceId: `d-${n}`, paymentMethod: 2 }, context)
+    if (!created.accepted) throw new Error(created.refusal.rule)
+    const { trackingId } = created.transfer
+    await killed.act(trackingId, { type: 'Complete' }, context)
+    const refund = { type: 'RequestRefund', referenceId: `refund-${n}`, ...account } as const
+    await killed.act(trackingId, refund, context).catch(() => undefined)
+    const { refunds } = (await killed.find(trackingId))!.transfer as Deposit
+    return refunds[0]!.refundId
+  }
+  const ids = await Promise.all(Array.from({ length: 450 }, (_, n) => request(n)))
+  const transfers = transferCommands(stores.store, clock, settingsOf)
+  const projections = startProjections(stores, [transfersProjection])
+  const refunds = startLinkedPayouts({ ...stores, transfers, wallet: new MemoryWallet() })
+  const isCreated = async (id: string) => (await transfers.find(id)) !== undefined
+  await until(async () => (await Promise.all(ids.map(isCreated))).every(Boolean))
+  await refunds.stop()
+  await projections.stop()
+})

@@ -101,7 +101,7 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
       ...(reopened && { reopened }),
       ...(refunds.length > 0 && { refunds: asNumbers(refunds) }),
       ...(repayments.length > 0 && { repayments: asNumbers(repayments) }),
-      ...([...refunds, ...repayments].some((each) => each.state === 'open') && { openPayoutsSince: state.updatedAt }),
+      ...([...refunds, ...repayments].some((each) => each.state === 'open') && { openPayouts: true }),
       ...(proposals > 0 && { proposals }),
       ...(corrections.length > 0 && { corrections: asNumbers(corrections) }),
       ...(returns.length > 0 && { returns: asNumbers(returns) }),

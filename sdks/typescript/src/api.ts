@@ -692,7 +692,7 @@ export interface Transfer {
   readonly refunds: readonly Refund[]
   /** Withdrawals: the trackingId of the withdrawal that came back and that it pays again. */
   readonly repaymentOf: string | null
-  /** Withdrawals: the withdrawals that pay again what came back, oldest first. */
+  /** Withdrawals: the withdrawals that pay its returned money again, oldest first. */
   readonly repayments: readonly Repayment[]
   readonly createdAt: string
   readonly updatedAt: string
@@ -941,7 +941,7 @@ export abstract class Operations {
     return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/returned`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'exceededLimits', 'refunds', 'repayments', 'createdAt', 'updatedAt', 'revision'] })
   }
 
-  /** Pay again what came back of a withdrawal. Creates a withdrawal to the account that you specify, which is paid like any other. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
+  /** Pay the returned money of a withdrawal again. Creates a withdrawal to the account that you specify, which is paid like any other. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   async repayWithdrawal(trackingId: string, body: RepayWithdrawalRequest): Promise<Transfer> {
     return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/repayments`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'refundedAmount', 'reservedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'exceededLimits', 'refunds', 'repayments', 'createdAt', 'updatedAt', 'revision'] })
   }

@@ -23,8 +23,8 @@ import { transferDecider } from '../../domain/transfer/transfer-decider.js'
 import type { RepaymentOutcome, TransferEvent } from '../../domain/transfer/transfer-events.js'
 import type { ExceededLimit, WithdrawalLimit } from '../../domain/withdrawal-limits.js'
 import { limitsOf } from '../../domain/withdrawal-limits.js'
-import { encodeEvent } from '../../event-store/event-codec.js'
-import type { EventStore } from '../../event-store/event-store.js'
+import { encodeEvent, UnreadableEventError } from '../../event-store/event-codec.js'
+import { type EventStore, StoreUnavailableError } from '../../event-store/event-store.js'
 import { addMs, type Clock, dateIn, minuteMs } from '../../kernel/time.js'
 import {
   type CommandContext,
@@ -36,6 +36,7 @@ import {
   onSeen,
   readHistory,
   retryOnConflict,
+  TooMuchContentionError,
 } from '../handle-command.js'
 import { derivedEventId, trackingIdOf, uuidV5 } from '../ids.js'
 import {
@@ -546,13 +547,18 @@ export class TransferCommands {
     return this.payouts.count(state, limits, { amountMinor, continues: action.type === 'Complete', at }, context)
   }
 
-  /** A process that ends before this leaves a cancelled withdrawal that counts, so others may need an approval that they could do without. */
+  /** Without this, a cancelled withdrawal counts, so others may need an approval that they could do without. A repeat does it again. */
   async #endPayout(result: TransferResult, context: CommandContext): Promise<void> {
-    if (!result.accepted || !result.changed || result.transfer.kind === 'deposit') return
+    if (!result.accepted || result.transfer.kind === 'deposit') return
     const settings = await this.#knownSettings(result.transfer)
     if (limitsOf(settings).length === 0) return
-    // The cancellation is in the log, so its caller must not take a failure here for one of the cancellation.
-    await this.payouts.uncount(result.transfer, this.clock(), context).catch(() => {})
+    try {
+      await this.payouts.uncount(result.transfer, this.clock(), context)
+    } catch (error) {
+      // The cancellation is in the log, so its caller must not take this for a failure of the cancellation.
+      const isForeseen = error instanceof StoreUnavailableError || error instanceof TooMuchContentionError
+      if (!isForeseen && !(error instanceof UnreadableEventError)) throw error
+    }
   }
 
   async #execute(
@@ -573,7 +579,7 @@ function dateOf({ format, date, timeZone }: BankFileRequest, at: string): string
 /** Has the wallet credit the customer once, regardless of how often it is called for a refund. */
 export type CreditRefund = (refund: Refund, deposit: Deposit) => Promise<'paid' | 'refused'>
 
-/** A withdrawal that returns money of a deposit, or pays again what came back of another withdrawal. */
+/** A withdrawal that returns money of a deposit, or pays again the returned money of another withdrawal. */
 type LinkedPayout = Pick<CreateWithdrawal, 'trackingId' | 'referenceId' | 'amountMinor' | 'paymentMethod'> &
   Pick<CreateWithdrawal, 'accountNumber' | 'identityNumber' | 'refundOf' | 'repaymentOf'>
 

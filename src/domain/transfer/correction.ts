@@ -80,7 +80,7 @@ function corrected(
   return { type: 'TransferCorrected', data } as const
 }
 
-/** A refund or a repayment was paid with exactly its amount. A deposit keeps at least what was refunded of its booked money and what refunds reserve. */
+/** A refund or a repayment was paid with exactly its amount. A deposit keeps at least the refunded and the reserved money. */
 function refundRefusal(amountMinor: bigint, state: Transfer): Refused | undefined {
   if (state.kind === 'withdrawal')
     return isLinked(state) ? refuse('conflict', 'linked-amount-fixed', { requested: state.amountMinor }) : undefined

@@ -176,7 +176,7 @@ export const transferEvents = {
   AttentionResolved: Data({
     ...transfer,
     /**
-     * Of a deposit, the money that was neither booked nor returned; of a withdrawal, the returned money without a decision. 0 if only an
+     * The money of a deposit that was neither booked nor returned, or the returned money of a withdrawal without a decision. 0 if only an
      * unrecorded receipt or a proposed correction was in doubt.
      */
     resolvedAmountMinor: Minor,

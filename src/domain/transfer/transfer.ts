@@ -478,7 +478,7 @@ export function requestOf(transfer: Transfer) {
   return { ...statedFields(requestedFields, transfer), ...payee }
 }
 
-/** Returns whether a withdrawal pays a refund, or pays again what came back. */
+/** Returns whether a withdrawal pays a refund or a repayment. */
 export function isLinked({ refundOf, repaymentOf }: Withdrawal): boolean {
   return refundOf !== null || repaymentOf !== null
 }

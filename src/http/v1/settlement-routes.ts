@@ -153,7 +153,7 @@ export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
     '/v1/withdrawals/:trackingId/repayments',
     settle(
       'repayWithdrawal',
-      'Pay again what came back of a withdrawal',
+      'Pay the returned money of a withdrawal again',
       WithdrawalRepayment,
       'Creates a withdrawal to the account that you specify, which is paid like any other. ',
     ),

@@ -186,7 +186,7 @@ export const TransferResponse = Type.Object(
       description: 'Withdrawals: the trackingId of the withdrawal that came back and that it pays again.',
     }),
     repayments: Type.Array(Repayment, {
-      description: 'Withdrawals: the withdrawals that pay again what came back, oldest first.',
+      description: 'Withdrawals: the withdrawals that pay its returned money again, oldest first.',
     }),
     createdAt: Time,
     updatedAt: Time,

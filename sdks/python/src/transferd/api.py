@@ -660,7 +660,7 @@ class Transfer:
     refunds: List[Refund] = _named("refunds")
     #: Withdrawals: the trackingId of the withdrawal that came back and that it pays again.
     repayment_of: Optional[str] = _named("repaymentOf")
-    #: Withdrawals: the withdrawals that pay again what came back, oldest first.
+    #: Withdrawals: the withdrawals that pay its returned money again, oldest first.
     repayments: List[Repayment] = _named("repayments")
     created_at: str = _named("createdAt")
     updated_at: str = _named("updatedAt")
@@ -1332,10 +1332,10 @@ class Operations:
         identity_number: Optional[str] = None,
         payment_method: Optional[int] = None,
     ) -> Transfer:
-        """Pay again what came back of a withdrawal. Creates a withdrawal to the account that you specify,
-        which is paid like any other. Send the ``revision`` that you saw: if the transfer has changed
-        since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope
-        ``settlement``.
+        """Pay the returned money of a withdrawal again. Creates a withdrawal to the account that you
+        specify, which is paid like any other. Send the ``revision`` that you saw: if the transfer has
+        changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the
+        scope ``settlement``.
 
         revision: The last revision that you saw: if the transfer has changed since, nothing is done.
         amount: The amount to pay again.
@@ -2049,10 +2049,10 @@ class AsyncOperations:
         identity_number: Optional[str] = None,
         payment_method: Optional[int] = None,
     ) -> Transfer:
-        """Pay again what came back of a withdrawal. Creates a withdrawal to the account that you specify,
-        which is paid like any other. Send the ``revision`` that you saw: if the transfer has changed
-        since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope
-        ``settlement``.
+        """Pay the returned money of a withdrawal again. Creates a withdrawal to the account that you
+        specify, which is paid like any other. Send the ``revision`` that you saw: if the transfer has
+        changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the
+        scope ``settlement``.
 
         revision: The last revision that you saw: if the transfer has changed since, nothing is done.
         amount: The amount to pay again.

@@ -7,13 +7,13 @@ import { useText } from '../../app/texts'
 import { Button, ButtonLink } from '../../components/Button'
 import { Loaded } from '../../components/Loaded'
 import { Page } from '../../components/Page'
+import { LinkedPayouts } from './LinkedPayouts'
 import { TransferActions } from './TransferActions'
 import { TransferCallbacks } from './TransferCallbacks'
 import { TransferDetails } from './TransferDetails'
 import { TransferHeadline } from './TransferHeadline'
 import { TransferMoney } from './TransferMoney'
 import { TransferPeople } from './TransferPeople'
-import { TransferRefunds, TransferRepayments } from './TransferRefunds'
 import { TransferSteps } from './TransferSteps'
 import { TransferStory } from './TransferStory'
 import { useFollowedTransfer, useTransfer, useTransferHistory } from './use-transfer'
@@ -75,8 +75,7 @@ function Transfer({ detail }: { detail: TransferDetail }) {
               </div>
               <div className="TransferPage-side">
                 <TransferMoney detail={detail} />
-                <TransferRefunds refunds={detail.refunds} />
-                <TransferRepayments repayments={detail.repayments} />
+                <LinkedPayouts refunds={detail.refunds} repayments={detail.repayments} />
                 <TransferCallbacks trackingId={detail.trackingId} />
                 <TransferPeople detail={detail} items={items} />
               </div>
