@@ -28,6 +28,7 @@ const triggers: { readonly [Type in TransferEvent['type']]: Trigger } = {
   WithdrawalAddedToBankFile: 'never',
   WithdrawalApproved: 'never',
   WithdrawalReturned: 'on-money',
+  BankPaymentMatched: 'never',
   PersonalDataErased: 'never',
 }
 

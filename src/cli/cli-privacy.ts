@@ -136,8 +136,8 @@ export function addPrivacyCommands(program: Command): void {
 }
 
 async function partsOf(stores: CommandStores): Promise<PrivacyParts> {
-  const { eventStore: store, rawEventStore: raw, customerKeys: keys, box, transfers, clock } = stores
-  return { store, raw, keys, box, readModels: await stores.readModels(), transfers, clock }
+  const { eventStore: store, rawEventStore: raw, customerKeys: keys, box, transfers, bank, clock } = stores
+  return { store, raw, keys, box, readModels: await stores.readModels(), transfers, bank, clock }
 }
 
 async function clearFiles(stores: CommandStores): Promise<void> {

@@ -2,6 +2,7 @@ import { styleText } from 'node:util'
 import { Command, CommanderError, type OutputConfiguration } from 'commander'
 import { version } from '../operations/version.js'
 import { addAuditCommands } from './cli-audit.js'
+import { addBankCommands } from './cli-bank.js'
 import { addCallbackCommands } from './cli-callbacks.js'
 import { addDeveloperCommands } from './cli-developer.js'
 import { addEventCommands } from './cli-events.js'
@@ -28,6 +29,7 @@ const groups = [
     addMerchantCommands,
     addTransferCommands,
     addPayoutCommands,
+    addBankCommands,
     addUserCommands,
   ],
   ...[

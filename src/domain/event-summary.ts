@@ -16,6 +16,11 @@ const mainFields = [
   'approvedAmountMinor',
   'correctedAmountMinor',
   'previousAmountMinor',
+  'effect',
+  'matchedAmountMinor',
+  'bankReference',
+  'bankReasonCode',
+  'bankReasonText',
   'reasonCode',
   'reference',
   'proposedBy',
@@ -77,6 +82,7 @@ const amounts = [
   'approvedAmountMinor',
   'correctedAmountMinor',
   'collectedAmountMinor',
+  'matchedAmountMinor',
 ]
 /** The texts that people wrote. The reason of a cancellation and the message of a correction are codes. */
 const words = ['message', 'reason']

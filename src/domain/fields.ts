@@ -17,6 +17,11 @@ export const Text = Type.String({ maxLength: 2048 })
 export const Actor = Type.String({ minLength: 1, maxLength: 256 })
 /** A time in exactly the form of `Date.toISOString`, because expiry and rotation compare times as text. */
 export const Time = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$' })
+/** A day such as `2026-03-02`. */
+export const Day = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$' })
+export const Currency = Type.String({ pattern: '^[A-Z]{3}$' })
+/** A payment of a bank's statement: the account, the day, the direction, the amount and the place among equal entries, which name its stream. */
+export const BankPaymentId = Type.String({ minLength: 1, maxLength: 128 })
 export const Count = Type.Integer({ minimum: 1 })
 export const Index = Type.Integer({ minimum: 0 })
 /** A secret that XChaCha20-Poly1305 encrypts: `v1.<key id>.<nonce, ciphertext, tag>`, base64url. */

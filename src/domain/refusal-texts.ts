@@ -31,6 +31,7 @@ export const changeTexts: { readonly [type: string]: string } & { readonly [type
   WithdrawalAddedToBankFile: 'put it into a bank file',
   WithdrawalApproved: 'approved it',
   WithdrawalReturned: 'recorded money that came back',
+  BankPaymentMatched: "matched a payment of the bank's statement",
   PersonalDataErased: "erased its customer's data",
 }
 

@@ -3,6 +3,8 @@ export const streamPrefix = {
   transfer: 'transfer-',
   merchant: 'merchant-',
   payouts: 'payouts-',
+  bankEntries: 'bankentries-',
+  bankAccount: 'bankaccount-',
   callback: 'callback-',
   callbacks: 'callbacks-',
   payment: 'payment-',
@@ -44,6 +46,9 @@ export const transferStream = (trackingId: string) => `${streamPrefix.transfer}$
 export const merchantStream = (merchantId: string) => `${streamPrefix.merchant}${merchantId}`
 /** The payouts that a merchant's limits count. */
 export const payoutsStream = (merchantId: string) => `${streamPrefix.payouts}${merchantId}`
+/** The entries of a bank account with one day, direction and amount ({@link bank/bank-entries.ts}). */
+export const bankEntriesStream = (id: string) => `${streamPrefix.bankEntries}${id}`
+export const bankAccountStream = (accountId: string) => `${streamPrefix.bankAccount}${accountId}`
 export const callbackStream = (trackingId: string) => `${streamPrefix.callback}${trackingId}`
 export const endpointStream = (merchantId: string) => `${streamPrefix.callbacks}endpoint-${merchantId}`
 export const callbackSweepStream = `${streamPrefix.callbacks}sweep`

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { auditTreeEvents } from '../domain/audit-tree.js'
+import { bankAccountEvents } from '../domain/bank/bank-account.js'
+import { bankEntryEvents } from '../domain/bank/bank-entries.js'
 import { callbackEvents, endpointEvents } from '../domain/callback.js'
 import { payoutEvents } from '../domain/counted-payouts.js'
 import { type DataOf, type EventsOf, olderVersionsOf } from '../domain/event.js'
@@ -27,6 +29,8 @@ const schemasByStream = {
   [streamPrefix.transfer]: transferEvents,
   [streamPrefix.merchant]: merchantEvents,
   [streamPrefix.payouts]: payoutEvents,
+  [streamPrefix.bankEntries]: bankEntryEvents,
+  [streamPrefix.bankAccount]: bankAccountEvents,
   [streamPrefix.callback]: callbackEvents,
   [streamPrefix.callbacks]: { ...sweepEvents, ...endpointEvents },
   [streamPrefix.payment]: paymentEvents,

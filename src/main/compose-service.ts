@@ -83,7 +83,7 @@ export async function composeService(
   const { passwords = createPasswords() } = ports
   const settingsOf = async (merchantId: string) => directory.settingsOf(merchantId)
   const decided = createCommands(configuration, { store: eventStore, box, clock, settingsOf })
-  const { merchants, transfers } = decided
+  const { merchants, transfers, bank } = decided
   const isMerchant = (id: string) => directory.byId(id) !== undefined
   const hasThreshold = async (merchantIds: readonly string[] | null) => {
     // Another node may have just set the threshold.
@@ -173,7 +173,7 @@ export async function composeService(
     }),
     unreadableEvents: unreadable,
     projectionLags: () => projectionLags({ store: rawEventStore, readModels }, clock),
-    privacy: { store: eventStore, raw: rawEventStore, keys: customerKeys, box, readModels, transfers, clock },
+    privacy: { store: eventStore, raw: rawEventStore, keys: customerKeys, box, readModels, transfers, bank, clock },
     proofOf: proofs(configuration, stores),
     exportSealing: sealingOf(configuration, stores),
     outbox: async (token) => (inSandbox() && isSame(token, ports.outboxToken()) ? configured.outbox.list() : undefined),

@@ -1,3 +1,4 @@
+import { startBankWork } from '../bank/bank-work.js'
 import { isInSandbox } from '../commands/merchant/merchant-directory.js'
 import { startAuditTree } from '../operations/audit/audit-tree.js'
 import { createCommands } from '../operations/commands.js'
@@ -17,17 +18,24 @@ import { createWallet } from './compose-wallet.js'
 function startRole(parts: BackgroundThreadParts): Part {
   const { configuration, rawStore, store, merchants, keys, clock } = parts
   const settingsOf = async (merchantId: string) => merchants.settingsOf(merchantId)
-  const { transfers } = createCommands(configuration, { ...parts, settingsOf })
+  const { transfers, bank } = createCommands(configuration, { ...parts, settingsOf })
   const isSandbox = () => isInSandbox(configuration, merchants)
   const { wallet } = createWallet({ ...parts, eventStore: store, isSandbox })
   // This thread sends no messages to customers.
   const silent = withTestCustomer(wallet, () => undefined)
   const work = [
     startProjections(parts),
-    startFinishingErasures({ ...parts, raw: rawStore, transfers }),
+    startFinishingErasures({ ...parts, raw: rawStore, transfers, bank }),
     // Runs in this thread because it needs the read model of transfers.
     startExpiry({ ...parts, transfers }),
     startLinkedPayouts({ ...parts, transfers, wallet: silent }),
+    startBankWork({
+      ...parts,
+      transfers,
+      bank,
+      currency: configuration.currency.code,
+      directory: configuration.bankStatementsDirectory,
+    }),
     startListingStreams(parts),
     startPaymentRecovery({
       ...parts,

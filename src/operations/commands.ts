@@ -1,3 +1,4 @@
+import { BankCommands } from '../commands/bank/bank-commands.js'
 import { CallbackCommands } from '../commands/callback/callback-commands.js'
 import { MerchantCommands } from '../commands/merchant/merchant-commands.js'
 import { PayoutCounts } from '../commands/transfer/payout-counts.js'
@@ -19,6 +20,7 @@ export interface Commands {
   readonly transfers: TransferCommands
   readonly callbacks: CallbackCommands
   readonly merchants: MerchantCommands
+  readonly bank: BankCommands
 }
 
 /** Creates the commands for a process or thread, so that the configuration applies to all of them. */
@@ -29,9 +31,11 @@ export function createCommands(
   const { completionGuardFactor, correctionDays, paymentMethods, wallet } = configuration
   // The HTTP contract of other wallets has no refunds.
   const rules = { completionGuardFactor, correctionDays, paymentMethods, walletRefunds: wallet.engine === 'built-in' }
+  const transfers = new TransferCommands(store, clock, settingsOf, rules, new PayoutCounts(store, box.mac))
   return {
-    transfers: new TransferCommands(store, clock, settingsOf, rules, new PayoutCounts(store, box.mac)),
+    transfers,
     callbacks: new CallbackCommands(store, clock),
     merchants: new MerchantCommands(store, clock, box),
+    bank: new BankCommands(store, clock, box.mac, transfers),
   }
 }

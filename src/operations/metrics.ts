@@ -3,11 +3,12 @@ import type { MerchantDirectory } from '../commands/merchant/merchant-directory.
 import { streamKind, streamPrefixes } from '../domain/streams.js'
 import type { EventStore } from '../event-store/event-store.js'
 import { logCalls, logCount } from '../event-store/log-counts.js'
-import type { Clock } from '../kernel/time.js'
+import { addMs, type Clock, dayMs } from '../kernel/time.js'
 import { allProjections } from '../projections/all-projections.js'
 import { openProblems } from '../projections/event-problems.js'
 import { type ProjectionStatus, projectionStatus } from '../projections/projection-status.js'
 import { pausedProjections } from '../projections/projection-tasks.js'
+import { bankAccounts } from '../queries/bank-lists.js'
 import { stuckReasons, stuckTransfers } from '../queries/stuck.js'
 import { collections, type PointerDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
@@ -45,6 +46,7 @@ interface BacklogSources {
 export function backlogMetrics(registry: Registry, { store, readModels, directory, clock }: BacklogSources): void {
   const callbacks = readModels.collection(collections.callbacks)
   const transfers = readModels.collection(collections.transfers)
+  const payments = readModels.collection(collections.bankPayments)
   const pointers = readModels.collection(collections.pointers)
   const gauge = gaugesOf(registry)
   gauge('transferd_callbacks', 'Undelivered callbacks: waiting for an attempt, or parked.', 'state', async (set) => {
@@ -67,6 +69,18 @@ export function backlogMetrics(registry: Registry, { store, readModels, director
         (await transfers.countDocuments({ attention: 'deposit' })) +
           (await transfers.countDocuments({ attention: 'withdrawal' })),
       ),
+  )
+  gauge(
+    'transferd_bank_payments_unexplained',
+    'Payments of bank statements that no one has decided about for a day.',
+    null,
+    async (set) => {
+      const before = addMs(clock(), -dayMs)
+      const counts = (await bankAccounts(readModels)).map(({ _id: openOf }) =>
+        payments.countDocuments({ openOf, recordedAt: { $lt: before } }),
+      )
+      set((await Promise.all(counts)).reduce((sum, count) => sum + count, 0))
+    },
   )
   gauge('transferd_transfers_stuck', 'Stuck transfers; counting stops at 100 per reason.', 'reason', async (set) => {
     const { items } = await stuckTransfers({ readModels, merchants: directory }, { now: clock() })

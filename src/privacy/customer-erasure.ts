@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
+import type { BankCommands } from '../commands/bank/bank-commands.js'
 import { appendUnlessChanged, type CommandContext, loadStream, retryOnConflict } from '../commands/handle-command.js'
 import type { TransferCommands } from '../commands/transfer/transfers.js'
 import { openCollection, paymentDecider } from '../domain/payment.js'
@@ -17,8 +18,9 @@ import type { SecretBox } from '../security/secret-box.js'
 import { pause } from '../subscriptions/retry.js'
 import { type Part, startUnderLease } from '../subscriptions/under-lease.js'
 import type { CustomerKeys } from './customer-keys.js'
-import { type Customer, createdUnder, creationsIn, eachOf, transfersOf } from './customer-transfers.js'
+import { type Customer, createdUnder, creationsIn, eachOf, paymentsUnder, transfersOf } from './customer-transfers.js'
 import { ReceiptUses } from './receipt-uses.js'
+import { counterparties } from './sealing-store.js'
 
 export interface PrivacyParts {
   readonly store: EventStore
@@ -28,6 +30,7 @@ export interface PrivacyParts {
   readonly box: Pick<SecretBox, 'mac'>
   readonly readModels: ReadModels
   readonly transfers: TransferCommands
+  readonly bank: BankCommands
   readonly clock: Clock
 }
 
@@ -72,11 +75,12 @@ export async function eraseCustomer(
 
 /** Finishes the erasures that a crash or an unavailable store interrupted, and returns their number. */
 export async function finishErasures(parts: PrivacyParts, context: CommandContext): Promise<number> {
-  const unfinished = new Set<string>()
+  /** The merchants by erasureId. */
+  const unfinished = new Map<string, unknown>()
   const take = (events: readonly RecordedEvent[]) => {
-    for (const { type, stream } of events) {
+    for (const { type, stream, data } of events) {
       const erasureId = stream.slice(streamPrefix.privacy.length)
-      if (type === 'CustomerErased') unfinished.add(erasureId)
+      if (type === 'CustomerErased') unfinished.set(erasureId, data.merchantId)
       if (type === 'ErasureCompleted') unfinished.delete(erasureId)
     }
   }
@@ -86,9 +90,12 @@ export async function finishErasures(parts: PrivacyParts, context: CommandContex
   for await (const { events } of logPages(parts.raw, { after: position, streamPrefixes: [streamPrefix.privacy] }))
     take(events)
   if (unfinished.size === 0) return 0
-  await parts.keys.destroy([...unfinished])
+  await parts.keys.destroy([...unfinished.keys()])
+  for (const [erasureId, owner] of unfinished)
+    if (owner === counterparties) await completeCounterparty(parts, erasureId, context)
+  const customers = [...unfinished].filter(([, owner]) => owner !== counterparties).map(([erasureId]) => erasureId)
   // From the start of the log: the position that was read before the decision is lost.
-  const created = await createdUnder(parts.raw, unfinished, undefined)
+  const created = await createdUnder(parts.raw, new Set(customers), undefined)
   const uses = new ReceiptUses(parts)
   for (const [erasureId, trackingIds] of created) await complete(parts, erasureId, trackingIds, context, uses)
   return unfinished.size
@@ -144,12 +151,57 @@ async function complete(
   const { store, transfers, clock } = parts
   const { trackingIds, revision, isCompleted } = await listTransfers(store, erasureId, created, context)
   await eachOf(trackingIds, (trackingId) => transfers.erasePersonalData(trackingId, context))
+  // The bank's payments of these transfers show the same person.
+  for (const personId of await counterpartiesOf(parts, trackingIds))
+    await eraseCounterparty(parts, personId, 'customer erased', context)
   // Uploaded receipts show the payer or payee.
   const receipts = await uses.deleteUnused(trackingIds)
   const completed = { erasureId, transfers: trackingIds.length, at: clock() }
   const event = encodeEvent({ type: 'ErasureCompleted', data: completed }, context)
   if (!isCompleted) await appendUnlessChanged(store, privacyStream(erasureId), revision, event)
   return { transfers: trackingIds.length, receipts }
+}
+
+async function counterpartiesOf(
+  { transfers, bank }: PrivacyParts,
+  trackingIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const people = await eachOf(trackingIds, async (trackingId) => {
+    const { transfer } = (await transfers.find(trackingId)) ?? {}
+    const payments = await Promise.all((transfer?.bankPayments ?? []).map((each) => bank.payment(each.bankPaymentId)))
+    return payments.flatMap((found) => found?.payment.personId ?? [])
+  })
+  return new Set(people.flat())
+}
+
+/**
+ * Erases a counterparty of bank statements as {@link eraseCustomer} does a customer. Returns the number of its payments, or `undefined` if none
+ * is known.
+ */
+export async function eraseCounterparty(
+  parts: PrivacyParts,
+  personId: string,
+  reason: string,
+  context: CommandContext,
+): Promise<number | undefined> {
+  const { store, keys, clock } = parts
+  const key = await keys.find(counterparties, personId)
+  if (!key) return undefined
+  const decision = { erasureId: key.id, merchantId: counterparties, reason, at: clock() }
+  await listTransfers(store, key.id, [], context, decision)
+  await keys.destroy([key.id])
+  return completeCounterparty(parts, key.id, context)
+}
+
+/** Marks the payments, after the key was destroyed. Can be repeated. */
+async function completeCounterparty(parts: PrivacyParts, erasureId: string, context: CommandContext): Promise<number> {
+  const { store, raw, bank, clock } = parts
+  const paymentIds = await paymentsUnder(raw, erasureId)
+  for (const paymentId of paymentIds) await bank.eraseCounterparty(paymentId, context)
+  const { revision, isCompleted } = await listTransfers(store, erasureId, [], context)
+  const event = encodeEvent({ type: 'ErasureCompleted', data: { erasureId, transfers: 0, at: clock() } }, context)
+  if (!isCompleted) await appendUnlessChanged(store, privacyStream(erasureId), revision, event)
+  return paymentIds.length
 }
 
 /**

@@ -62,6 +62,15 @@ export async function createdUnder(raw: EventStore, keyIds: ReadonlySet<string>,
   return found
 }
 
+/** Returns the payments of bank statements that were recorded under a key. @throws StoreUnavailableError */
+export async function paymentsUnder(raw: EventStore, keyId: string): Promise<readonly string[]> {
+  const found: string[] = []
+  for await (const { events } of logPages(raw, { streamPrefixes: [streamPrefix.bankEntries] }))
+    for (const { type, data } of events)
+      if (type === 'BankPaymentRecorded' && keyIdIn(data[sealedField]) === keyId) found.push(String(data.paymentId))
+  return found
+}
+
 async function findInReadModel(transfers: Collection, { merchantId, userId }: Customer): Promise<readonly string[]> {
   const found: string[] = []
   const search = { words: [], wholeWord: wholeWord(userId), equal: { merchantId: [merchantId] }, direction: 1 } as const

@@ -37,6 +37,9 @@ function sealedData(
   return stored
 }
 
+/** In place of a merchant, the owner of the keys of the counterparties in bank statements. */
+export const counterparties = 'bank'
+
 /** The number of transfers whose customer is known without reading, and of erasures. */
 const maxKnown = 20_000
 
@@ -56,6 +59,7 @@ function keyFinder(raw: EventStore, keys: CustomerKeys) {
     return keys.known(id) ?? 'erased'
   }
   return async (data: JsonObject): Promise<FoundKey> => {
+    if (typeof data.personId === 'string') return keys.of(counterparties, data.personId)
     if (typeof data.userId === 'string') return keys.of(String(data.merchantId), data.userId)
     const trackingId = String(data.trackingId)
     const known = transfers.get(trackingId)

@@ -1,3 +1,4 @@
+import { bankAccountsProjection, bankDaysProjection, bankPaymentsProjection } from './bank-lists.js'
 import { callbacksProjection } from './callback-lists.js'
 import { problemsProjection } from './problems-projection.js'
 import type { Projection } from './projection.js'
@@ -10,6 +11,9 @@ export const allProjections: readonly Projection[] = [
   totalsProjection,
   transferEventsProjection,
   problemsProjection,
+  bankPaymentsProjection,
+  bankDaysProjection,
+  bankAccountsProjection,
 ]
 
 export class UnknownProjectionError extends Error {

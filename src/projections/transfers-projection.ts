@@ -16,7 +16,7 @@ import { DamagedDocumentError, type EventProjection, foldedDocuments, type Proje
 /** The current state of every transfer. */
 export const transfersProjection: EventProjection = {
   name: 'transfers',
-  version: 12,
+  version: 13,
   streamPrefixes: [streamPrefix.transfer],
   collection: collections.transfers,
   indexes: indexes.transfers,

@@ -1,3 +1,4 @@
+import type { KnownPayment, PaymentStatus, PaymentUse, RecordedPayment } from '../domain/bank/bank-entries.js'
 import { type Payee, payeeFields, type Requested, requestedFields } from '../domain/transfer/requested-fields.js'
 import { statusCodes } from '../domain/transfer/status.js'
 import type {
@@ -6,11 +7,13 @@ import type {
   Counted,
   Deposit,
   Funds,
+  MatchedPayment,
   Payment,
   Payout,
   PayoutReturn,
   ProposedCorrection,
   Refund,
+  Rejection,
   Repayment,
   Transfer,
   Withdrawal,
@@ -34,7 +37,9 @@ type CommonField = Exclude<
 >
 
 /** Null, empty or 0 in the domain while it has no value. */
-type Optional = 'receiptUrl' | 'message' | 'completedAt' | 'corrections' | 'proposals' | 'proposedCorrection'
+type Optional =
+  | ('receiptUrl' | 'message' | 'completedAt' | 'corrections' | 'proposals' | 'proposedCorrection')
+  | 'bankPayments'
 
 /** One transfer; `_id` is its trackingId. A field is absent while it has no value. */
 export interface TransferDocument
@@ -54,6 +59,7 @@ export interface TransferDocument
   readonly corrections?: readonly CorrectedOf<number>[]
   readonly proposals?: number
   readonly proposedCorrection?: ProposalOf<number>
+  readonly bankPayments?: readonly MatchedPaymentOf<number>[]
   // Deposits only.
   readonly channel?: DepositChannel
   readonly expiresAt?: string
@@ -73,6 +79,7 @@ export interface TransferDocument
   readonly bankFiles?: string
   readonly returns?: readonly PayoutReturnOf<number>[]
   readonly resolvedMinor?: number
+  readonly rejection?: Rejection
   /** The part of the received money that arrived after the deposit had ended. */
   readonly lateMinor?: number
   /** Equals `expiresAt` while the deposit is Pending. */
@@ -121,6 +128,9 @@ export type ProposalOf<Amount> = Omit<ProposedCorrection, 'amountMinor'> & { rea
 export interface PayoutOf<Amount> extends Omit<Payout, 'approval'> {
   readonly approval: (Omit<Approval, 'amountMinor'> & { readonly amountMinor: Amount }) | null
 }
+
+/** The domain's `MatchedPayment`; a document has numbers. */
+export type MatchedPaymentOf<Amount> = Omit<MatchedPayment, 'amountMinor'> & { readonly amountMinor: Amount }
 
 /** The domain's `PayoutReturn`; a document has numbers. */
 export type PayoutReturnOf<Amount> = Omit<PayoutReturn, 'amountMinor'> & { readonly amountMinor: Amount }
@@ -177,6 +187,59 @@ export interface TransferEventDocument extends Document {
   readonly revision: number
   /** The digits of its `prepare` position, if that differs from the commit position, which is the `_id`. */
   readonly prepare?: string
+}
+
+/** One payment of a bank's statement; `_id` is its paymentId. */
+export interface BankPaymentDocument extends Document {
+  /** Where it was recorded, as {@link sortablePosition}. */
+  readonly position: number
+  readonly accountId: string
+  /** The start of the day on which it was booked. */
+  readonly bookedAt: string
+  readonly recordedAt: string
+  readonly status: PaymentStatus
+  /** Its account while it is open, or while a transfer has not recorded it yet. */
+  readonly openOf?: string
+  /** Present while a transfer has not recorded it yet. */
+  readonly applying?: true
+  /** When it was assigned to that transfer. */
+  readonly assignedAt?: string
+  /** The counterparty. */
+  readonly personId: string
+  readonly payment: Omit<RecordedPayment, 'bookedAmountMinor' | 'paidAmountMinor'> & {
+    readonly bookedAmountMinor: number
+    readonly paidAmountMinor: number
+  }
+  readonly uses: readonly (Omit<PaymentUse, 'amountMinor'> & { readonly amountMinor: number })[]
+  readonly explained?: NonNullable<KnownPayment['explained']>
+  readonly isSuperseded?: boolean
+  readonly isErased?: boolean
+  /** The revision of the last applied event of its stream. */
+  readonly revision: number
+}
+
+/**
+ * The sums of the payments of one account and day in decimal digits: `booked` is the sum of the others and of the payments that are assigned to
+ * a transfer which has not recorded them yet.
+ */
+export type BankSums = Readonly<Record<'booked' | 'open' | 'completed' | 'received' | 'returned' | 'explained', string>>
+
+/** What an account booked on one day; `_id` is the account and the day. */
+export interface BankDayDocument extends Document {
+  readonly accountId: string
+  /** The start of the day. */
+  readonly bookedAt: string
+  readonly credit: BankSums
+  readonly debit: BankSums
+  /** The last applied event, as {@link sortablePosition}. */
+  readonly position: number
+}
+
+/** An account of which a statement was imported; `_id` is its accountId. */
+export interface BankAccountDocument extends Document {
+  /** The merchants whose transfers it pays and receives; null for all. */
+  readonly merchantIds: readonly string[] | null
+  readonly revision: number
 }
 
 /** An unreadable event without any of its data; `_id` is {@link problemId}. */
@@ -291,6 +354,9 @@ const projected = {
   totals: 'totals',
   transferEvents: 'transfer_events',
   problems: 'problems',
+  bankPayments: 'bank_payments',
+  bankDays: 'bank_days',
+  bankAccounts: 'bank_accounts',
 } as const
 
 /** The collections that projections keep. Each name stands for the build that the projection's pointer names. */
@@ -420,6 +486,14 @@ export const indexes = {
   totals: [],
   transferEvents: [{ key: { merchantId: 1, _id: 1 } }],
   problems: [{ key: { openKind: 1 } }],
+  bankPayments: [
+    { key: { accountId: 1, bookedAt: -1, position: -1 } },
+    { key: { openOf: 1, bookedAt: -1, position: -1 }, having: 'openOf' },
+    { key: { openOf: 1, recordedAt: 1 }, having: 'openOf' },
+    { key: { applying: 1, position: 1 }, having: 'applying' },
+    { key: { personId: 1, position: 1 } },
+  ],
+  bankDays: [{ key: { accountId: 1, bookedAt: -1, position: -1 } }],
   receipts: [{ key: { storedAt: 1, _id: 1 } }],
 } as const satisfies { readonly [name in keyof typeof collections]?: readonly Index[] }
 

@@ -6,6 +6,7 @@ import {
   attentionKey,
   type CorrectedOf,
   type FundsOf,
+  type MatchedPaymentOf,
   type PayoutOf,
   type PayoutReturnOf,
   type ProposalOf,
@@ -18,7 +19,7 @@ import {
 /** Returns the document of a transfer; {@link transferOf} is the inverse. Amounts stay far below 2^53 minor units. */
 export function documentOf(transfer: Transfer, position: number, revision: number): TransferDocument {
   const { trackingId, amountMinor, transactionAmountMinor, receiptUrl, message } = transfer
-  const { completedAt, corrections, proposals, proposedCorrection } = transfer
+  const { completedAt, corrections, proposals, proposedCorrection, bankPayments } = transfer
   // One literal, because combining several objects would cost a rebuild a third more time.
   return {
     _id: trackingId,
@@ -36,6 +37,7 @@ export function documentOf(transfer: Transfer, position: number, revision: numbe
     ...(corrections.length > 0 && { corrections: corrections.map((each) => correctedWith(each, Number)) }),
     ...(proposals > 0 && { proposals }),
     ...(proposedCorrection && { proposedCorrection: proposalWith(proposedCorrection, Number) }),
+    ...(bankPayments.length > 0 && { bankPayments: bankPayments.map((each) => matchedWith(each, Number)) }),
     ...(needsAttention(transfer) && {
       attention: transfer.kind,
       attentionOf: attentionKey(transfer.kind, transfer.merchantId),
@@ -50,7 +52,7 @@ export function documentOf(transfer: Transfer, position: number, revision: numbe
 
 function fieldsOfKind(transfer: Transfer): Partial<TransferDocument> {
   if (transfer.kind === 'withdrawal') {
-    const { payout, returns, resolvedMinor, refundOf, repaymentOf, repayments } = transfer
+    const { payout, returns, resolvedMinor, refundOf, repaymentOf, repayments, rejection } = transfer
     return {
       ...(refundOf !== null && { refundOf }),
       ...(repaymentOf !== null && { repaymentOf }),
@@ -61,6 +63,7 @@ function fieldsOfKind(transfer: Transfer): Partial<TransferDocument> {
       ...(payout.files.length > 0 && { bankFiles: payout.files.map(({ messageId }) => messageId).join(' ') }),
       ...(returns.length > 0 && { returns: returns.map((each) => returnWith(each, Number)) }),
       ...(resolvedMinor > 0n && { resolvedMinor: Number(resolvedMinor) }),
+      ...(rejection && { rejection }),
     }
   }
   const { channel, expiresAt, firstExpiresAt, funds, refunds } = transfer
@@ -86,7 +89,7 @@ export function withoutMetadata({ metadata: _, ...document }: TransferDocument):
 
 export function transferOf(document: TransferDocument): Transfer {
   const { autoCancelledAmountMinor, cancelReason = null, reopened = false } = document
-  const { corrections = [], proposals = 0, proposedCorrection } = document
+  const { corrections = [], proposals = 0, proposedCorrection, bankPayments = [] } = document
   const existing = {
     trackingId: document._id,
     merchantId: document.merchantId,
@@ -101,6 +104,7 @@ export function transferOf(document: TransferDocument): Transfer {
     corrections: corrections.map((each) => correctedWith(each, BigInt)),
     proposals,
     proposedCorrection: proposedCorrection ? proposalWith(proposedCorrection, BigInt) : null,
+    bankPayments: bankPayments.map((each) => matchedWith(each, BigInt)),
     createdAt: document.createdAt,
     updatedAt: document.updatedAt,
     ...fieldsOf(requestedFields, document),
@@ -110,7 +114,8 @@ export function transferOf(document: TransferDocument): Transfer {
     const { returns = [], resolvedMinor = 0, refundOf = null } = document
     const back = { returns: returns.map((each) => returnWith(each, BigInt)), resolvedMinor: BigInt(resolvedMinor) }
     const repayments = (document.repayments ?? []).map((each) => repaymentWith(each, BigInt))
-    const links = { refundOf, repaymentOf: document.repaymentOf ?? null, repayments }
+    const { repaymentOf = null, rejection = null } = document
+    const links = { refundOf, repaymentOf, repayments, rejection }
     return { kind: 'withdrawal', ...links, payout, ...back, ...existing, ...fieldsOf(payeeFields, document) }
   }
   return {
@@ -180,6 +185,10 @@ function correctedWith<From, To>(correction: CorrectedOf<From>, convert: (amount
 
 function proposalWith<From, To>(proposal: ProposalOf<From>, convert: (amount: From) => To): ProposalOf<To> {
   return { ...proposal, amountMinor: convert(proposal.amountMinor) }
+}
+
+function matchedWith<From, To>(each: MatchedPaymentOf<From>, convert: (amount: From) => To): MatchedPaymentOf<To> {
+  return { ...each, amountMinor: convert(each.amountMinor) }
 }
 
 function returnWith<From, To>(each: PayoutReturnOf<From>, convert: (amount: From) => To): PayoutReturnOf<To> {

@@ -69,7 +69,14 @@ const debtor = { name: 'Shop', iban: ibans[0]! }
 const messageId = 'a'.repeat(32)
 const written = ({ withdrawals, ...rest }: typeof batches extends fc.Arbitrary<infer Each> ? Each : never) => {
   const settler = { by: 'cli:root', underClaim: false, at: later }
-  const addition = { type: 'AddToBankFile', ...settler, format: 'pain.001', messageId, repeat: null } as const
+  const addition = {
+    type: 'AddToBankFile',
+    ...settler,
+    format: 'pain.001',
+    messageId,
+    payingAccountId: null,
+    repeat: null,
+  } as const
   const transfers = withdrawals.map((fields) => {
     const trackingId = randomUUID()
     const created = { ...withdrawalCreated, data: { ...withdrawalCreated.data, ...fields, trackingId } }

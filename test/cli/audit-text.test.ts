@@ -83,7 +83,7 @@ const withdrawal: readonly Samples[] = [
   [transfer, 'WithdrawalCreated'],
   [payoutsStream(merchantId), 'PayoutCounted'],
   [transfer, 'WithdrawalClaimed', 'WithdrawalReleased', 'WithdrawalAddedToBankFile'],
-  [transfer, 'WithdrawalApproved', 'TransferFailed', 'WithdrawalReturned'],
+  [transfer, 'WithdrawalApproved', 'TransferFailed', 'WithdrawalReturned', 'BankPaymentMatched'],
   [payoutsStream(merchantId), 'PayoutUncounted'],
 ]
 
@@ -98,7 +98,7 @@ t.test('tells every kind of event of a withdrawal, and marks unreadable ones', a
   await appendSamples(store, ...withdrawal, [transfer, 'PersonalDataErased', 'Foreign'])
   const story = (await auditedHistory({ store }, { trackingId }))!
   // An unreadable event has only the time of the log.
-  const fixed = story.map((each) => (each.type === 'Foreign' ? { ...each, at: '2026-03-01T10:00:10.250Z' } : each))
+  const fixed = story.map((each) => (each.type === 'Foreign' ? { ...each, at: '2026-03-01T10:00:11.250Z' } : each))
   t.equal(storyText(fixed, names), expected('withdrawal-story'))
 })
 

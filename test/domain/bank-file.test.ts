@@ -24,7 +24,14 @@ function withdrawal(changes: object = {}, ...history: TransferEvent[]): Transfer
 function file(format: 'csv' | 'pain.001', transfers: readonly Transfer[], changes: Partial<Batch> = {}) {
   const withdrawals = transfers.map((transfer) => ({ transfer, approvalAboveMinor: null }))
   const settler = { by: actor.by, underClaim: true, at: later }
-  const addition = { type: 'AddToBankFile', ...settler, format, messageId: 'batch-1', repeat: null } as const
+  const addition = {
+    type: 'AddToBankFile',
+    ...settler,
+    format,
+    messageId: 'batch-1',
+    payingAccountId: null,
+    repeat: null,
+  } as const
   return bankFile({ addition, debtor, currency: euros, withdrawals, date: '2026-03-02', ...changes })
 }
 
@@ -246,7 +253,14 @@ t.test('rejects a payer of whom a bank cannot read a text', async (t) => {
 t.test('never returns a file that a bank would reject, even if a check of an input is missing', async (t) => {
   const own = withdrawal({ accountNumber: iban }, claimed)
   const settler = { by: actor.by, underClaim: true, at: later }
-  const addition = { type: 'AddToBankFile', ...settler, format: 'pain.001', messageId: '', repeat: null } as const
+  const addition = {
+    type: 'AddToBankFile',
+    ...settler,
+    format: 'pain.001',
+    messageId: '',
+    payingAccountId: null,
+    repeat: null,
+  } as const
   t.throws(() => file('pain.001', [own], { addition }), { message: 'the content of MsgId is invalid in a SEPA file' })
   t.throws(() => file('pain.001', []), { message: 'the content of NbOfTxs is invalid in a SEPA file' })
 })

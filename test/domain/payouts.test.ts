@@ -269,10 +269,26 @@ t.test('an approval covers one amount and one account', async (t) => {
 t.test('a reason for another bank file covers only the files that its user has seen', async () => {
   const by = { by: ada, underClaim: true, approvalAboveMinor: null, at: later } as const
   const add = (file: string, repeat: RepeatedPayout | null = null) =>
-    ({ type: 'AddToBankFile', ...by, messageId: file, format: 'csv', sha256: 'ab', repeat }) as const
+    ({
+      type: 'AddToBankFile',
+      ...by,
+      messageId: file,
+      format: 'csv',
+      sha256: 'ab',
+      payingAccountId: null,
+      repeat,
+    }) as const
   const added = (file: string, reason: string | null): TransferEvent => ({
     type: 'WithdrawalAddedToBankFile',
-    data: { ...common('withdrawal'), by: ada, messageId: file, format: 'csv', sha256: 'ab', reason },
+    data: {
+      ...common('withdrawal'),
+      by: ada,
+      messageId: file,
+      format: 'csv',
+      sha256: 'ab',
+      reason,
+      payingAccountId: null,
+    },
   })
   const history = [withdrawalCreated, claimed(ada), added('one', null)]
   const repeat = { reason: 'lost', files: ['one'] }
@@ -305,7 +321,13 @@ function commandOf(
     case 'Release':
       return { type, by, underClaim, at }
     case 'AddToBankFile': {
-      const file = { messageId: `file-${at}`, format: 'csv', sha256: 'ab', repeat: null } as const
+      const file = {
+        messageId: `file-${at}`,
+        format: 'csv',
+        sha256: 'ab',
+        payingAccountId: null,
+        repeat: null,
+      } as const
       return { type, by, underClaim, ...file, approvalAboveMinor, at }
     }
     case 'Approve':

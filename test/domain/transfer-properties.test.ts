@@ -50,7 +50,7 @@ const commands = fc.tuple(fc.constantFrom(createDeposit, createWithdrawal), fc.a
 function play(
   [first, rest]: [TransferCommand, TransferCommand[]],
   each: (state: TransferState, events: readonly TransferEvent[]) => void,
-  afterEach: (state: TransferState, command: TransferCommand) => void = () => {},
+  afterEach: (state: TransferState, command: TransferCommand, events: readonly TransferEvent[]) => void = () => {},
 ) {
   let state = transferDecider.initialState
   const history: TransferEvent[] = []
@@ -62,7 +62,7 @@ function play(
     for (const event of events) state = transferDecider.evolve(state, event)
     history.push(...events)
     each(before, events)
-    afterEach(state, next)
+    afterEach(state, next, events)
   }
   return { state, history }
 }
@@ -130,6 +130,19 @@ const payoutReturn: fc.Arbitrary<TransferCommand> = fc
   .map(({ reference, ...back }) => ({
     ...{ type: 'ReturnPayout' as const, ...back, reference: `RT-${reference}`, receiptUrl: null },
     ...{ callbackOnMoney: false, by: 'user:ada', at: later },
+  }))
+const bankMatch: fc.Arbitrary<TransferCommand> = fc
+  .record({
+    matchedAmountMinor: minor,
+    matched: fc.constantFrom('debit' as const, 'credit' as const, 'return' as const, 'rejection' as const),
+    payment: fc.nat(9),
+    reference: fc.constantFrom('FT-1', 'RT-1', 'B-1', null),
+  })
+  .map(({ payment, reference: bankReference, ...match }) => ({
+    ...{ type: 'MatchBankPayment' as const, ...match, bankPaymentId: `entry-${payment}`, bankReference },
+    ...{ bookedOn: '2026-03-02', bankReasonCode: 'AC04', bankReasonText: null, callbackOnMoney: false },
+    ...{ isManual: true, manualControlAboveMinor: null, approvalAboveMinor: null },
+    ...{ mismatchPolicy: { toleranceMinor: 0n, autoCancel: false }, ...operator, at: later },
   }))
 const refund: fc.Arbitrary<TransferCommand> = fc
   .record({
@@ -203,6 +216,8 @@ const moneyCommand: fc.Arbitrary<TransferCommand> = fc.oneof(
   approval,
   approval,
   payoutReturn,
+  bankMatch,
+  bankMatch,
   fc.constant({ type: 'ResolveAttention' as const, reason: 'settled', at: later }),
   fc.constant({ type: 'Reopen' as const, reason: 'the money arrived', at: later }),
 )
@@ -263,7 +278,7 @@ t.test('received = booked + held + returned + resolved after any sequence', asyn
               if (data.receivedAmountChangeMinor < 0n) done.reduced++
             }
           },
-          (state, command) => {
+          (state, command, events) => {
             if (state.kind !== 'deposit') throw new Error('the transfer is not a deposit')
             const { funds, status, transactionAmountMinor } = state
             const booked = status === 'Completed' ? transactionAmountMinor - funds.refundedMinor : 0n
@@ -312,6 +327,11 @@ t.test('received = booked + held + returned + resolved after any sequence', asyn
               const isNew = funds.payments.length > before.payments.length
               const part = isNew ? command.receivedAmountMinor : 0n
               equal(funds.receivedMinor, before.receivedMinor + part, 'a payment is added once')
+            } else if (command.type === 'MatchBankPayment') {
+              const last = events.at(-1)
+              const isNew = last?.type === 'BankPaymentMatched' && last.data.effect === 'received'
+              const part = isNew ? command.matchedAmountMinor : 0n
+              equal(funds.receivedMinor, before.receivedMinor + part, 'a payment of the bank is added once')
             } else if (
               command.type !== 'Complete' &&
               command.type !== 'Correct' &&
@@ -332,8 +352,26 @@ t.test('received = booked + held + returned + resolved after any sequence', asyn
 t.test(
   'paid = kept + returned after any sequence, and a withdrawal needs attention while returned money is undecided',
   async (t) => {
-    const seen = { kept: 0, returned: 0, resolved: 0, unsettled: 0, rejected: 0, repeated: 0, corrected: 0, repaid: 0 }
-    const payoutCommand = fc.oneof(moneyCommand, payoutReturn, payoutReturn, repayment, repaymentEnd, repaymentEnd)
+    const seen = {
+      kept: 0,
+      returned: 0,
+      resolved: 0,
+      unsettled: 0,
+      rejected: 0,
+      repeated: 0,
+      corrected: 0,
+      repaid: 0,
+      paidByBank: 0,
+    }
+    const payoutCommand = fc.oneof(
+      moneyCommand,
+      bankMatch,
+      payoutReturn,
+      payoutReturn,
+      repayment,
+      repaymentEnd,
+      repaymentEnd,
+    )
     const history = fc.tuple(fc.boolean(), fc.array(payoutCommand, { maxLength: 40, size: 'max' }))
     fc.assert(
       fc.property(history, ([isPaid, others]) => {
@@ -365,7 +403,17 @@ t.test(
               returns.length,
               'a reference stands for one return',
             )
-            if (command.type === 'ReturnPayout') {
+            const ids = state.bankPayments.map(({ bankPaymentId }) => bankPaymentId)
+            equal(new Set(ids).size, ids.length, 'a payment of the bank takes effect once')
+            const payments = state.bankPayments.filter(({ effect }) => effect === 'completed')
+            ok(payments.length <= 1, 'one payment of the bank completes a withdrawal')
+            if (payments.length === 1) seen.paidByBank++
+            if (command.type === 'MatchBankPayment') {
+              const last = state.bankPayments.at(-1)
+              const isNew = returned > before
+              if (isNew) equal(returned, before + command.matchedAmountMinor)
+              if (isNew) equal(last?.effect, 'returned')
+            } else if (command.type === 'ReturnPayout') {
               const own = returns.find(({ reference }) => reference === command.reference)
               const isNew = returned > before
               if (isNew) equal(returned, before + command.returnedAmountMinor)

@@ -60,7 +60,7 @@ t.test('a new transfer is Pending and has no transferred amount', async (t) => {
       ...data,
       ...(kind === 'deposit'
         ? { ...untouched, firstExpiresAt }
-        : { payout: noPayout, returns: [], repayments: [], resolvedMinor: 0n }),
+        : { payout: noPayout, returns: [], repayments: [], resolvedMinor: 0n, rejection: null }),
       status: 'Pending',
       transactionAmountMinor: 0n,
       hasAmountMismatch: false,
@@ -72,6 +72,7 @@ t.test('a new transfer is Pending and has no transferred amount', async (t) => {
       corrections: [],
       proposals: 0,
       proposedCorrection: null,
+      bankPayments: [],
     })
   }
 })

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { BankCommands } from '../../src/commands/bank/bank-commands.js'
 import { deviceIdOf } from '../../src/commands/ids.js'
 import { type EventStore, StoreUnavailableError } from '../../src/event-store/event-store.js'
 import { eraseCustomer, finishErasures, type PrivacyParts } from '../../src/privacy/customer-erasure.js'
@@ -88,7 +89,16 @@ async function openScene(t: Test) {
     await keys.close()
     await raw.close()
   })
-  const parts: PrivacyParts = { store, raw, keys, box: secretBox, readModels, transfers, clock }
+  const parts: PrivacyParts = {
+    store,
+    raw,
+    keys,
+    box: secretBox,
+    readModels,
+    transfers,
+    bank: new BankCommands(store, clock, secretBox.mac, transfers),
+    clock,
+  }
   const settled = async () => {
     const expected = expectedDocuments(await wholeLog(store))
     for (let n = 0; n < 500; n++) {

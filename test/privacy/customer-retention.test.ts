@@ -1,4 +1,5 @@
 import t from 'tap'
+import { BankCommands } from '../../src/commands/bank/bank-commands.js'
 import { eraseOlder } from '../../src/privacy/customer-erasure.js'
 import { CustomerKeys } from '../../src/privacy/customer-keys.js'
 import { openEmbeddedKeyStore } from '../../src/privacy/embedded/embedded-key-store.js'
@@ -36,7 +37,16 @@ t.test('erases only customers whose last transfer is old and who have no open tr
   const count = new PrivacyStatusCount(raw, keys)
   t.match(await count.status([merchant.id], 1_000), { customers: 3, events: { sealed: 4 }, complete: true })
 
-  const parts = { store, raw, keys, box: secretBox, readModels, transfers, clock }
+  const parts = {
+    store,
+    raw,
+    keys,
+    box: secretBox,
+    readModels,
+    transfers,
+    bank: new BankCommands(store, clock, secretBox.mac, transfers),
+    clock,
+  }
   const rule = { before: '2020-01-01T00:00:00.000Z', reason: 'ten years', dryRun: true }
   t.match(await eraseOlder(parts, rule, context), { customers: 2, erased: 0, open: 0 })
   t.match(await eraseOlder(parts, { ...rule, dryRun: false }, context), { customers: 2, erased: 1, open: 1 })

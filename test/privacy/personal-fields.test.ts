@@ -19,6 +19,15 @@ const notPersonal = new Set([
   ],
   ...['correctedAmountMinor', 'previousAmountMinor', 'receivedAmountChangeMinor', 'openUntil'],
   ...['reasonCode', 'callbackOnMoney'],
+  // A payment of a statement, without its counterparty, and the account of the operator.
+  ...['accountId', 'date', 'entryId', 'paymentId', 'importId', 'family', 'direction', 'isReversal', 'currency'],
+  ...['bookedAmountMinor', 'paidAmountMinor', 'usedAmountMinor', 'supersededAmountMinor', 'entryKind', 'fileId'],
+  ...['paymentCount', 'entryReference', 'personId', 'isReturn', 'returnReasonCode', 'wasExplained', 'rule'],
+  ...['endToEndMac', 'accountMac', 'textMac', 'explanation', 'statementId', 'number', 'firstDate', 'lastDate'],
+  ...['opening', 'closing', 'creditMinor', 'debitMinor', 'entries', 'newEntries', 'pendingEntries'],
+  'payingAccountId',
+  // What a bank says about a transfer, without the bank's words.
+  ...['bankPaymentId', 'effect', 'matchedAmountMinor', 'bookedOn', 'bankReference', 'bankReasonCode'],
   ...['resolvedAmountMinor', 'approvedAmountMinor', 'collectedAmountMinor', 'amountTexts'],
   // Refunds.
   ...['refundId', 'refundReferenceId', 'refundAmountMinor', 'refundMethod', 'refundOf', 'bookedAmountMinor'],

@@ -81,7 +81,17 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
     if (state.kind === 'none') throw new Error('a transfer without events')
     const { trackingId, ...rest } = state
     const { funds, payout, autoCancelledAmountMinor, cancelReason, reopened, ...others } = { ...initialFields, ...rest }
-    const { corrections, proposals, firstExpiresAt, refunds, repayments, returns, resolvedMinor, ...fields } = others
+    const {
+      bankPayments,
+      corrections,
+      proposals,
+      firstExpiresAt,
+      refunds,
+      repayments,
+      returns,
+      resolvedMinor,
+      ...fields
+    } = others
     const lateMinor = stream.reduce((late, { event }, index) => {
       if (event.type !== 'LateFundsReceived') return late
       const before = stream
@@ -102,6 +112,7 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
       ...(refunds.length > 0 && { refunds: asNumbers(refunds) }),
       ...(repayments.length > 0 && { repayments: asNumbers(repayments) }),
       ...([...refunds, ...repayments].some((each) => each.state === 'open') && { openPayouts: true }),
+      ...(bankPayments.length > 0 && { bankPayments: asNumbers(bankPayments) }),
       ...(proposals > 0 && { proposals }),
       ...(corrections.length > 0 && { corrections: asNumbers(corrections) }),
       ...(returns.length > 0 && { returns: asNumbers(returns) }),
@@ -188,6 +199,7 @@ const statusReached: { readonly [type in TransferEvent['type']]: Status | null }
   WithdrawalAddedToBankFile: null,
   WithdrawalApproved: null,
   WithdrawalReturned: null,
+  BankPaymentMatched: null,
   PersonalDataErased: null,
 }
 

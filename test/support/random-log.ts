@@ -117,7 +117,7 @@ function transferCommand({ transfer, what, amount }: Step, trackingId: string, a
       if (amount % 3 === 0) return { type: 'Reopen', reason: 'the money arrived', at }
       if (amount % 3 === 1) return { type: amount % 2 === 0 ? 'Claim' : 'Release', ...by, at }
       if (amount % 5 === 0) {
-        const file = { messageId: `file-${amount}`, format: 'csv', sha256: 'ab' } as const
+        const file = { messageId: `file-${amount}`, format: 'csv', sha256: 'ab', payingAccountId: null } as const
         const files = Array.from({ length: 200 }, (_, number) => `file-${number}`)
         const repeat = message === null ? null : { reason: message, files }
         return { type: 'AddToBankFile', ...by, ...file, repeat, approvalAboveMinor: null, at }
@@ -135,6 +135,28 @@ function transferCommand({ transfer, what, amount }: Step, trackingId: string, a
         const money = { returnedAmountMinor: BigInt(1 + (amount % 400)), reasonCode: 'AC04', receiptUrl: null } as const
         const reference = `BACK-${amount % 9}`
         return { type: 'ReturnPayout', ...money, reference, callbackOnMoney: amount % 2 === 0, by: by.by, at }
+      }
+      if (amount % 7 === 0) {
+        const matched = (['debit', 'credit', 'return', 'rejection'] as const)[amount % 4]!
+        const bank = { bookedOn: '2026-11-20', bankReference: `FT-${amount % 5}`, bankReasonCode: 'AC04' }
+        const money = { matchedAmountMinor: BigInt(1 + (amount % 400)), bankReasonText: message, ...bank }
+        const rules = {
+          isManual: true,
+          manualControlAboveMinor: null,
+          approvalAboveMinor: null,
+          callbackOnMoney: false,
+        }
+        const mismatchPolicy = { toleranceMinor: 0n, autoCancel: false }
+        return {
+          type: 'MatchBankPayment',
+          bankPaymentId: `e${amount}`,
+          matched,
+          ...money,
+          ...rules,
+          mismatchPolicy,
+          ...by,
+          at,
+        }
       }
       if (amount % 4 === 0) return { type: 'ResolveAttention', reason: 'settled with the customer', at }
       if (amount % 4 === 1) {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
+import { bankAccountId } from '../../domain/bank/bank-account.js'
 import { bankFile } from '../../domain/bank-file.js'
-import { refuse, refuseField, violate } from '../../domain/decider.js'
+import { type Refusal, refuse, refuseField, violate } from '../../domain/decider.js'
 import { integrityDecider } from '../../domain/integrity.js'
 import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import { maxWalletExpiryMinutes } from '../../domain/merchant/merchant-settings.js'
@@ -18,7 +19,12 @@ import {
   type Transfer,
   type TransferState,
 } from '../../domain/transfer/transfer.js'
-import type { CreateWithdrawal, MismatchPolicy, TransferCommand } from '../../domain/transfer/transfer-commands.js'
+import type {
+  CreateWithdrawal,
+  MatchBankPayment,
+  MismatchPolicy,
+  TransferCommand,
+} from '../../domain/transfer/transfer-commands.js'
 import { transferDecider } from '../../domain/transfer/transfer-decider.js'
 import type { RepaymentOutcome, TransferEvent } from '../../domain/transfer/transfer-events.js'
 import type { ExceededLimit, WithdrawalLimit } from '../../domain/withdrawal-limits.js'
@@ -415,7 +421,8 @@ export class TransferCommands {
       const seen = withdrawals.map(({ transfer, revision }) => `${transfer.trackingId}@${revision}`).sort()
       const messageId = uuidV5(JSON.stringify([format, debtor?.iban, seen]), trackingIds[0]!).replaceAll('-', '')
       const settler = { by: context.actor, underClaim, payoutsStopped, at }
-      const addition = { type: 'AddToBankFile', ...settler, messageId, format, repeat } as const
+      const payingAccountId = debtor === undefined ? null : (bankAccountId(debtor.iban) ?? null)
+      const addition = { type: 'AddToBankFile', ...settler, messageId, format, payingAccountId, repeat } as const
       const date = dateOf(request, at)
       const file = bankFile({ addition, withdrawals, debtor, currency, date })
       if (!file.accepted) return file
@@ -432,6 +439,58 @@ export class TransferCommands {
       await this.store.appendInOrder([...checks, ...counts.appends, ...appends])
       return { ...file, messageId, date, sha256 }
     })
+  }
+
+  /** Records what a bank says about a transfer, once. The claim of another user holds the transfer only if it is in no bank file. */
+  async matchBankPayment(trackingId: string, match: BankMatch, context: CommandContext): Promise<TransferResult> {
+    const payoutsStopped = await this.arePayoutsStopped()
+    if (match.matched !== 'debit') {
+      return this.#withSettings(trackingId, context, {}, async (settings, transfer) =>
+        this.#matchCommand(match, transfer, settings, { exceeded: [], payoutsStopped }, context),
+      )
+    }
+    const completion = { type: 'Complete', transactionAmountMinor: match.matchedAmountMinor } as const
+    const result = await this.#payOut(trackingId, completion, context, {}, (settings, exceeded) =>
+      this.#matchCommand(match, undefined, settings, { exceeded, payoutsStopped }, context),
+    )
+    return this.#withPayouts(completion, result, context)
+  }
+
+  /** Returns the transfer as it would be after what a bank says about it, or why it would reject that. Nothing is recorded. */
+  async tryMatch(
+    transfer: Transfer,
+    match: BankMatch,
+    context: CommandContext,
+  ): Promise<{ readonly after: Transfer; readonly refusal: Refusal | undefined }> {
+    const settings = await this.#knownSettings(transfer)
+    await this.payouts.refresh(transfer.merchantId, settings)
+    const exceeded = this.payouts.knownExceeded(transfer, settings, match.matchedAmountMinor, this.clock())
+    const payoutsStopped = await this.arePayoutsStopped()
+    const command = this.#matchCommand(match, transfer, settings, { exceeded, payoutsStopped }, context)
+    const decision = transferDecider.decide(command, transfer)
+    if (!decision.accepted) return { after: transfer, refusal: decision.refusal }
+    return { after: decision.events.reduce(transferDecider.evolve, transfer) as Transfer, refusal: undefined }
+  }
+
+  #matchCommand(
+    match: BankMatch,
+    transfer: Transfer | undefined,
+    settings: MerchantSettings,
+    payout: { readonly exceeded: readonly ExceededLimit[]; readonly payoutsStopped: boolean },
+    { actor: by }: CommandContext,
+  ): MatchBankPayment {
+    const { approvalAboveMinor, callbackOnMoney, manualControlAboveMinor } = settings
+    const isPaidManually = transfer !== undefined && isManual(this.rules.paymentMethods, transfer.paymentMethod)
+    const rules = { approvalAboveMinor, callbackOnMoney, manualControlAboveMinor, isManual: isPaidManually }
+    const settler = { by, underClaim: false, at: this.clock() }
+    return {
+      type: 'MatchBankPayment',
+      ...match,
+      ...payout,
+      ...rules,
+      mismatchPolicy: mismatchPolicyOf(settings),
+      ...settler,
+    }
   }
 
   /** Records the money of a `collection` (from 1) once. It completes a Pending deposit or sends it to ManualControl, or needs attention. */
@@ -575,6 +634,18 @@ export class TransferCommands {
 function dateOf({ format, date, timeZone }: BankFileRequest, at: string): string {
   return format === 'csv' ? dateIn(timeZone, at) : (date ?? targetDayFrom(targetDate(at)))
 }
+
+/** What a bank says about a transfer, without the rules of its merchant. */
+export type BankMatch = Pick<
+  MatchBankPayment,
+  | 'matched'
+  | 'bankPaymentId'
+  | 'matchedAmountMinor'
+  | 'bookedOn'
+  | 'bankReference'
+  | 'bankReasonCode'
+  | 'bankReasonText'
+>
 
 /** Has the wallet credit the customer once, regardless of how often it is called for a refund. */
 export type CreditRefund = (refund: Refund, deposit: Deposit) => Promise<'paid' | 'refused'>

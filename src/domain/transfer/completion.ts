@@ -40,7 +40,7 @@ export function complete(command: Complete, state: Transfer): Decision<TransferE
   // A repeat of the completion that cancelled the deposit succeeds regardless of the merchant's present policy.
   if (amountMinor !== undefined && amountMinor === cancelledFor) return accept()
   if (isTerminal(state.status)) return refuse('conflict', 'status-final', { status: state.status })
-  const refusal = stopRefusal(command, state) ?? claimRefusal(command, state)
+  const refusal = stopRefusal(command, state) ?? (command.isPaid ? undefined : claimRefusal(command, state))
   if (refusal) return refusal
   if (amountMinor === undefined) return refuse('conflict', 'amount-needed')
   return (

@@ -47,7 +47,7 @@ export function release({ by, underClaim, at }: Release, state: Transfer): Decis
 export function addToBankFile(command: AddToBankFile, state: Transfer): Decision<TransferEvent> {
   const open = unlessPayable(state, command.payoutsStopped)
   if ('accepted' in open) return open
-  const { by, messageId, format, sha256, repeat, at } = command
+  const { by, messageId, format, sha256, payingAccountId, repeat, at } = command
   const refusal = claimRefusal(command, open) ?? approvalRefusal(command, open, open.amountMinor)
   if (refusal) return refusal
   const last = open.payout.files.at(-1)
@@ -58,7 +58,7 @@ export function addToBankFile(command: AddToBankFile, state: Transfer): Decision
   if (stepsBy(by, open.payout) >= maxSteps) return tooManySteps()
   return accept({
     type: 'WithdrawalAddedToBankFile',
-    data: { ...commonFields(open, at), by, messageId, format, sha256, reason },
+    data: { ...commonFields(open, at), by, messageId, format, sha256, reason, payingAccountId },
   })
 }
 

@@ -52,6 +52,8 @@ export interface AddToBankFile
     ApprovalRules,
     Pick<DataOf<TransferEvent, 'WithdrawalAddedToBankFile'>, 'messageId' | 'format' | 'sha256'> {
   readonly type: 'AddToBankFile'
+  /** The account that pays; null if the file does not state it. */
+  readonly payingAccountId: string | null
   readonly repeat: RepeatedPayout | null
 }
 
@@ -78,6 +80,8 @@ export interface Complete extends Settler, PayoutCommand, GuardedAmount, Approva
   readonly message: string | null
   readonly reason: string | null
   readonly mismatchPolicy: MismatchPolicy
+  /** Whether the bank has paid the file that contains the withdrawal. Then no claim holds it. */
+  readonly isPaid?: boolean
 }
 
 export interface ChangeStatus extends Settler {
@@ -193,6 +197,20 @@ export interface ReturnPayout
   readonly reference: string
 }
 
+/** A payment of a bank's statement, or the bank's rejection, concerns the transfer. It takes effect once. */
+export interface MatchBankPayment
+  extends Settler,
+    PayoutCommand,
+    ApprovalRules,
+    MoneyBack,
+    Pick<ReceivePart, 'isManual' | 'manualControlAboveMinor'>,
+    Pick<DataOf<TransferEvent, 'BankPaymentMatched'>, 'bankPaymentId' | 'matchedAmountMinor' | 'bookedOn'>,
+    Pick<DataOf<TransferEvent, 'BankPaymentMatched'>, 'bankReference' | 'bankReasonCode' | 'bankReasonText'> {
+  readonly type: 'MatchBankPayment'
+  readonly matched: 'debit' | 'credit' | 'return' | 'rejection'
+  readonly mismatchPolicy: MismatchPolicy
+}
+
 /** `rejected`: the refund was not approved. Any other outcome: it was not paid. */
 export interface EndRefund extends ByActor {
   readonly type: 'EndRefund'
@@ -238,6 +256,7 @@ export type TransferCommand =
   | ApproveCorrection
   | ReturnFunds
   | ReturnPayout
+  | MatchBankPayment
   | RequestRefund
   | ApproveRefund
   | CompleteRefund

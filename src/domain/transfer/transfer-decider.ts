@@ -1,4 +1,5 @@
 import { accept, type Decider, type Decision, refuse } from '../decider.js'
+import { matchBankPayment } from './bank-matches.js'
 import { cancelled, complete } from './completion.js'
 import { approveCorrection, correct } from './correction.js'
 import { addToBankFile, approve, claim, claimRefusal, release } from './payout.js'
@@ -62,6 +63,8 @@ export function decide(command: TransferCommand, state: TransferState): Decision
       return returnFunds(command, state)
     case 'ReturnPayout':
       return returnPayout(command, state)
+    case 'MatchBankPayment':
+      return matchBankPayment(command, state)
     case 'RequestRefund':
       return requestRefund(command, state)
     case 'ApproveRefund':

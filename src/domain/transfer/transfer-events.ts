@@ -11,7 +11,19 @@ import {
   Versions,
   versionBefore,
 } from '../event.js'
-import { AccountNumber, Actor, Id, Minor, PositiveMinor, ReferenceId, SignedMinor, Text, Time } from '../fields.js'
+import {
+  AccountNumber,
+  Actor,
+  BankPaymentId,
+  Day,
+  Id,
+  Minor,
+  PositiveMinor,
+  ReferenceId,
+  SignedMinor,
+  Text,
+  Time,
+} from '../fields.js'
 import { payeeFields, requestedFields } from './requested-fields.js'
 import { returnReasonCodes } from './return-reasons.js'
 
@@ -37,6 +49,13 @@ export type RefundTarget = ValueOf<typeof RefundTarget>
 /** `cancelled` and `failed`: the withdrawal that pays it. `rejected`: by a user, before it was approved. `refused`: it could not be paid. */
 const RefundOutcome = OneOf('cancelled', 'failed', 'rejected', 'refused')
 export type RefundOutcome = ValueOf<typeof RefundOutcome>
+
+/**
+ * `completed`: the withdrawal was paid. `confirmed`: a user had recorded it before. `received`, `returned`: money arrived or came back.
+ * `rejected`: the bank does not pay the withdrawal.
+ */
+export const BankEffect = OneOf('completed', 'confirmed', 'received', 'returned', 'rejected')
+export type BankEffect = ValueOf<typeof BankEffect>
 
 const RepaymentOutcome = OneOf('paid', 'cancelled', 'failed', 'refused')
 export type RepaymentOutcome = ValueOf<typeof RepaymentOutcome>
@@ -103,6 +122,19 @@ const correction = {
   reason: Text,
   /** The corrector's own reference; null for none. No two corrections of a transfer have the same one. */
   reference: Nullable(Text),
+}
+
+const bankFileAddition = {
+  ...claim,
+  /** The id of the file, which is the MsgId of pain.001. */
+  messageId: Id,
+  format: BankFormat,
+  /** The SHA-256 of the file's bytes, in hex. */
+  sha256: Id,
+  /** Why it is in another file; null for the first one. */
+  reason: Nullable(Text),
+  /** The account from which the bank pays the file; null if the file does not state it. */
+  payingAccountId: Since(2, Id),
 }
 
 /** The events of a deposit or a withdrawal, in `transfer-<trackingId>`. */
@@ -202,16 +234,7 @@ export const transferEvents = {
   WithdrawalClaimed: Data({ ...claim, until: Time }),
   WithdrawalReleased: Data(claim),
   /** A file for a bank contains the withdrawal. The actor holds its claim until it is completed, cancelled, failed or released. */
-  WithdrawalAddedToBankFile: Data({
-    ...claim,
-    /** The id of the file, which is the MsgId of pain.001. */
-    messageId: Id,
-    format: BankFormat,
-    /** The SHA-256 of the file's bytes, in hex. */
-    sha256: Id,
-    /** Why it is in another file; null for the first one. */
-    reason: Nullable(Text),
-  }),
+  WithdrawalAddedToBankFile: Versions([versionBefore(2, bankFileAddition)], Data(bankFileAddition)),
   /** A second person approved this payment to this account. */
   WithdrawalApproved: Data({ ...claim, accountNumber: Personal(Text), approvedAmountMinor: PositiveMinor }),
   /** The bank sent money of a Completed withdrawal back. The status stays. */
@@ -226,6 +249,24 @@ export const transferEvents = {
     receiptUrl: Nullable(Text),
     /** Whether it triggers a callback, by the merchant's settings at that time. */
     callbackOnMoney: Type.Boolean(),
+  }),
+  /** A payment of a bank's statement, or the bank's rejection, concerns the transfer. The money that moved is in the event before it. */
+  BankPaymentMatched: Data({
+    ...transfer,
+    by: Actor,
+    /** The payment of the statement, which is used once, or the rejection. */
+    bankPaymentId: BankPaymentId,
+    effect: BankEffect,
+    /** The reference of the transfer's payment or return that this recorded or confirmed. */
+    reference: Nullable(Text),
+    /** 0 for a rejection. */
+    matchedAmountMinor: Minor,
+    /** The day on which the bank booked it; null for a rejection. */
+    bookedOn: Nullable(Day),
+    bankReference: Nullable(Text),
+    /** The bank's code for a return or a rejection. */
+    bankReasonCode: Nullable(Text),
+    bankReasonText: Personal(Nullable(Text)),
   }),
   /** Money that came back will be paid again, by another withdrawal. It needs no decision until that has ended. */
   RepaymentRequested: Data({

@@ -49,6 +49,19 @@ export const transferRules = {
   'method-unavailable': '{field} is not a payment method for a {kind}.',
   // Withdrawals
   'payouts-stopped': 'Payouts are stopped. An administrator must resume them.',
+  'paid-before': 'The bank has already paid this withdrawal with the payment {payment}. Find out why it paid again.',
+  'not-in-bank-file': 'The withdrawal is in no bank file, so the bank cannot have rejected it.',
+  // Statements of banks
+  'bank-account-needed': 'The file does not state its account. Specify the IBAN of the account.',
+  'bank-account-differs': 'The file is of the account {account}.',
+  'bank-account-forbidden':
+    'You cannot import statements of the account {account}, because it serves merchants that you do not see.',
+  'bank-payment-unknown': 'There is no such payment of a bank statement.',
+  'bank-payment-used': 'The payment is used for the transfer {transfer}.',
+  'bank-payment-taken-back':
+    'The bank takes money of a customer back. Correct or cancel the deposit, and explain the payment.',
+  'bank-payment-too-small': 'Only {left} of the payment is left.',
+  'bank-payment-detailed': 'The bank has named the payments of this entry. Decide about each of them.',
   'claim-needed': 'Claim the withdrawal before you settle it.',
   'claim-expired':
     'Your claim expired at {until}. Claim the withdrawal again. If you have already paid it, complete it then.',

@@ -39,6 +39,16 @@ interface Existing extends Pick<TransferCreated['data'], Identity>, Requested {
   readonly proposals: number
   /** The correction that waits for a second person; null for none. */
   readonly proposedCorrection: ProposedCorrection | null
+  /** The bank's payments and rejections that concern it, oldest first. */
+  readonly bankPayments: readonly MatchedPayment[]
+}
+
+export interface MatchedPayment
+  extends Pick<
+    DataOf<TransferEvent, 'BankPaymentMatched'>,
+    'bankPaymentId' | 'effect' | 'reference' | 'bookedOn' | 'bankReference' | 'at'
+  > {
+  readonly amountMinor: bigint
 }
 
 export interface Corrected extends Pick<DataOf<TransferEvent, 'TransferCorrected'>, 'reference'> {
@@ -111,6 +121,13 @@ export interface Withdrawal extends Existing, Payee {
   readonly returns: readonly PayoutReturn[]
   /** The part of it that an approver resolved with a reason. */
   readonly resolvedMinor: bigint
+  /** Why the bank does not pay it, until someone has decided what to do; null for none. */
+  readonly rejection: Rejection | null
+}
+
+export interface Rejection extends Pick<DataOf<TransferEvent, 'BankPaymentMatched'>, 'at'> {
+  readonly reasonCode: string | null
+  readonly reasonText: string | null
 }
 
 export interface PayoutReturn
@@ -156,7 +173,7 @@ export function evolve(state: TransferState, event: TransferEvent): TransferStat
     case 'WithdrawalCreated': {
       const payee = pickFields(payeeFields, event.data)
       const { refundOf = null, repaymentOf = null } = event.data
-      const unchanged = { payout: noPayout, returns: none, repayments: none, resolvedMinor: 0n }
+      const unchanged = { payout: noPayout, returns: none, repayments: none, resolvedMinor: 0n, rejection: null }
       return { kind: 'withdrawal', refundOf, repaymentOf, ...unchanged, ...created(event.data), ...payee }
     }
     case 'TransferCompleted':
@@ -166,7 +183,8 @@ export function evolve(state: TransferState, event: TransferEvent): TransferStat
     case 'TransferFailed': {
       const { message, at: updatedAt } = event.data
       const status = event.type === 'TransferFailed' ? 'Failed' : 'ManualControl'
-      return { ...existing(state), status, message, updatedAt }
+      const after = { ...existing(state), status, message, updatedAt } as const
+      return status === 'Failed' ? withoutRejection(after) : after
     }
     case 'LateFundsReceived':
     case 'FundsReceived': {
@@ -223,10 +241,13 @@ export function evolve(state: TransferState, event: TransferEvent): TransferStat
       const returns = [...before.returns, { amountMinor, reasonCode, reference, receiptUrl, at }]
       return { ...before, returns, updatedAt: at }
     }
+    case 'BankPaymentMatched':
+      return matched(existing(state), event.data)
     case 'AttentionResolved': {
       const { resolvedAmountMinor, at } = event.data
       const before = { ...existing(state), proposedCorrection: null, updatedAt: at }
-      if (before.kind === 'withdrawal') return { ...before, resolvedMinor: before.resolvedMinor + resolvedAmountMinor }
+      if (before.kind === 'withdrawal')
+        return withoutRejection({ ...before, resolvedMinor: before.resolvedMinor + resolvedAmountMinor })
       const resolvedMinor = before.funds.resolvedMinor + resolvedAmountMinor
       return unlessHeld({ ...before, funds: { ...before.funds, resolvedMinor, assumedMinor: 0n } })
     }
@@ -248,12 +269,12 @@ export function evolve(state: TransferState, event: TransferEvent): TransferStat
       return withPayout(state, at, claimedBy(withdrawal(state), { by, at, until }))
     }
     case 'WithdrawalReleased':
-      return withPayout(state, event.data.at, { claim: null })
+      return withoutRejection(withPayout(state, event.data.at, { claim: null }))
     case 'WithdrawalAddedToBankFile': {
       const { by, at, messageId } = event.data
       const before = withdrawal(state)
       const files = [...before.payout.files, { by, at, messageId }]
-      return withPayout(state, at, { ...claimedBy(before, { by, at, until: at }), files })
+      return withoutRejection(withPayout(state, at, { ...claimedBy(before, { by, at, until: at }), files }))
     }
     case 'WithdrawalApproved': {
       const { by, at, accountNumber, approvedAmountMinor: amountMinor } = event.data
@@ -284,7 +305,7 @@ function booked(
     updatedAt,
     completedAt,
   } as const
-  if (before.kind === 'withdrawal') return { ...before, ...money }
+  if (before.kind === 'withdrawal') return withoutRejection({ ...before, ...money })
   const funds = withMissing(before.funds, receivedAmountMinor)
   if (type === 'TransferCompleted')
     return { ...before, ...money, funds: { ...funds, statedMinor: receivedAmountMinor } }
@@ -371,8 +392,8 @@ export const reservesMoney = (state: Refund['state'] | Repayment['state']): bool
   state === 'proposed' || state === 'open'
 
 /**
- * Returns whether an approver must decide about a transfer: some money is undecided, only a completion is evidence of it, or a correction or
- * a refund is proposed. The parts of a deposit that can still become complete wait for the rest instead.
+ * Returns whether an approver must decide about a transfer: some money is undecided, only a completion is evidence of it, a correction or a
+ * refund is proposed, or the bank rejected the payout. The parts of a deposit that can still become complete wait for the rest instead.
  */
 export function needsAttention(transfer: Transfer): boolean {
   const hasProposal = transfer.kind === 'deposit' && transfer.refunds.some(({ state }) => state === 'proposed')
@@ -382,6 +403,7 @@ export function needsAttention(transfer: Transfer): boolean {
 /** Returns whether an approver can resolve the need for attention. A proposed refund is approved or rejected instead. */
 export function isResolvable(transfer: Transfer): boolean {
   if (transfer.proposedCorrection) return true
+  if (transfer.kind === 'withdrawal' && transfer.rejection) return true
   if (transfer.kind === 'deposit' && transfer.funds.assumedMinor > 0n) return true
   return undecidedMinor(transfer) > 0n && !waitsForRest(transfer)
 }
@@ -413,6 +435,7 @@ function created(data: TransferCreated['data']): Existing {
     corrections: none,
     proposals: 0,
     proposedCorrection: null,
+    bankPayments: none,
     ...pickFields(requestedFields, data),
   }
 }
@@ -453,6 +476,19 @@ function withPayout(state: TransferState, updatedAt: string, changes: Partial<Pa
   return { ...before, updatedAt, payout: { ...before.payout, ...changes } }
 }
 
+function matched(before: Transfer, data: DataOf<TransferEvent, 'BankPaymentMatched'>): Transfer {
+  const { bankPaymentId, effect, reference, bookedOn, bankReference, matchedAmountMinor: amountMinor, at } = data
+  const payment = { bankPaymentId, effect, reference, bookedOn, bankReference, amountMinor, at }
+  const after = { ...before, bankPayments: [...before.bankPayments, payment], updatedAt: at }
+  if (after.kind === 'deposit' || effect !== 'rejected') return after
+  return { ...after, rejection: { reasonCode: data.bankReasonCode, reasonText: data.bankReasonText, at } }
+}
+
+/** The withdrawal was decided about after the bank had rejected it. */
+function withoutRejection<Kind extends Transfer>(after: Kind): Kind {
+  return after.kind === 'withdrawal' && after.rejection ? { ...after, rejection: null } : after
+}
+
 /** Returns the same state whether or not the earlier events were still readable. */
 function erased(before: Transfer, updatedAt: string): Transfer {
   const after = { ...before, ...erasedFields(requestedFields, before), updatedAt }
@@ -460,7 +496,8 @@ function erased(before: Transfer, updatedAt: string): Transfer {
   const { approval } = after.payout
   const payout = { ...after.payout, approval: approval && { ...approval, accountNumber: erasedText } }
   const repayments = after.repayments.map((each) => ({ ...each, ...erasedFields(payeeFields, each) }))
-  return { ...after, ...erasedFields(payeeFields, after), payout, repayments }
+  const rejection = after.rejection && { ...after.rejection, reasonText: after.rejection.reasonText && erasedText }
+  return { ...after, ...erasedFields(payeeFields, after), payout, repayments, rejection }
 }
 
 function erasedRefund(refund: Refund): Refund {
@@ -600,6 +637,7 @@ const countedBy: { readonly [type in TransferEvent['type']]: readonly Counted[] 
   WithdrawalAddedToBankFile: [],
   WithdrawalApproved: [],
   WithdrawalReturned: ['Returned'],
+  BankPaymentMatched: [],
   PersonalDataErased: [],
 }
 

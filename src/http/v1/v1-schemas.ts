@@ -274,7 +274,7 @@ export const TransfersResponse = Type.Object(
 const hidden = [
   ...(['trackingId', 'merchantId', 'at', 'createdAt'] as const),
   ...(['callbackOnCreate', 'callbackOnMoney', 'hashId', 'messageId', 'format', 'sha256'] as const),
-  ...(['autoCancelledAmountMinor', 'walletAccountNumber'] as const),
+  ...(['autoCancelledAmountMinor', 'walletAccountNumber', 'bankPaymentId', 'payingAccountId'] as const),
 ]
 export const hiddenFields: ReadonlySet<string> = new Set(hidden)
 
@@ -326,6 +326,15 @@ const eventData = {
     description: 'Why a payout came back: a return reason code of ISO 20022.',
     examples: ['AC04'],
   }),
+  effect: Type.String({
+    description: "What a payment of the bank's statement did, such as completed.",
+    examples: ['completed'],
+  }),
+  matchedAmount: Type.Number({ description: 'The amount that the bank booked; 0 if it rejected the payment.' }),
+  bookedOn: NullableString({ description: 'The day on which the bank booked it.', examples: ['2026-03-02'] }),
+  bankReference: NullableString({ description: "The bank's reference of the payment." }),
+  bankReasonCode: NullableString({ description: "The bank's code for a return or a rejection, of ISO 20022." }),
+  bankReasonText: NullableString({ description: "The bank's text about it." }),
   ...requestedFields,
   ...payeeFields,
   expiresAt: Time,

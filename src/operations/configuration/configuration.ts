@@ -162,6 +162,10 @@ export const environmentSchema = Type.Object({
     parse.integer(0, 365),
     { default: String(defaultRules.correctionDays) },
   ),
+  BANK_STATEMENTS_DIRECTORY: variable(
+    "A directory into which the bank's [files](../operating/bank-statements.md#a-watched-directory) are delivered, for example by SFTP or EBICS. Each one is imported and then moved to `imported` or `failed` in it. The node with the role `projections` reads it",
+    parse.optional((text) => resolve(text)),
+  ),
   WALLET_URL: variable(
     "A [wallet core](wallet-core.md) that keeps the customers' accounts: `https`, or `http` on this machine. Defaults to the built-in wallet",
     parse.optional(parse.secretsUrl),
@@ -302,6 +306,8 @@ function arrange(values: StaticDecode<typeof environmentSchema>) {
     callbackAllowedNetworks: values.CALLBACK_ALLOWED_NETWORKS,
     completionGuardFactor: values.COMPLETION_GUARD_FACTOR,
     correctionDays: values.CORRECTION_DAYS,
+    /** An absolute path. */
+    bankStatementsDirectory: values.BANK_STATEMENTS_DIRECTORY,
     traced: values.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined && values.OTEL_SDK_DISABLED === 'false',
     /** The `url` has no trailing slash. */
     wallet: WALLET_URL

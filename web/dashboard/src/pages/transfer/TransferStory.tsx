@@ -86,6 +86,7 @@ const icons: { readonly [type: string]: LucideIcon } = {
   WithdrawalAddedToBankFile: FileDown,
   WithdrawalApproved: UserCheck,
   WithdrawalReturned: Undo2,
+  BankPaymentMatched: Landmark,
 }
 
 const tones: { readonly [type: string]: string } = {
