@@ -33,6 +33,7 @@ const bounds: { readonly [name: string]: Bounds } = {
   commander: { atLeast: '14.0.0', below: '15.0.0' },
   'eventsource-parser': { atLeast: '3.0.0', below: '4.0.0' },
   cookie: { atLeast: '1.0.0', below: '2.0.0', everywhere: true },
+  'csv-parse': { atLeast: '7.0.0', below: '8.0.0' },
   denque: { atLeast: '2.1.0' },
   'fast-jwt': { atLeast: '6.3.6', everywhere: true },
   fastify: { atLeast: '5.12.1', below: '6.0.0', everywhere: true },
@@ -49,6 +50,7 @@ const bounds: { readonly [name: string]: Bounds } = {
   'p-retry': { atLeast: '7.0.0', below: '8.0.0' },
   pino: { atLeast: '9.0.0' },
   'prom-client': { atLeast: '15.0.0' },
+  saxes: { atLeast: '6.0.0', below: '7.0.0' },
   // 5 requires 13 more packages and a newer libc.
   'sodium-native': { atLeast: '4.3.3', below: '5.0.0' },
   undici: { atLeast: '7.0.0', below: '8.0.0' },

@@ -1,3 +1,4 @@
+import { bankFileRules } from './bank/bank-file-rules.js'
 import { fieldRules } from './field-rules.js'
 import { merchantRules } from './merchant/merchant-rules.js'
 import { transferRules } from './transfer/transfer-rules.js'
@@ -25,6 +26,7 @@ export const ruleTexts = {
   'event-readable': 'The event can be read. Only an unreadable event can be skipped.',
   'not-verified': 'The log and its tree disagree about this, so nothing can be proven: {problem}',
   'transfers-open': 'These transfers of the customer have not ended yet: {trackingIds}',
+  ...bankFileRules,
   // Projections
   'projection-busy': 'The projection {projection} is busy: the task {task} has not ended.',
   'nothing-built': 'Nothing to switch to: no new version is built.',

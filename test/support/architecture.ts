@@ -29,6 +29,8 @@ export const areas: Areas = {
   kernel: { areas: [], packages: [typebox, 'ibantools', 'lru-cache', 'p-queue', 'sodium-native'] },
   // Pure: events, states and decisions.
   domain: { areas: ['kernel'], packages: [], node: false },
+  // What the files of banks state.
+  'bank-formats': { areas: ['kernel', 'domain'], packages: ['csv-parse', 'saxes'] },
   // The port and the codec.
   'event-store': { areas: ['kernel', 'domain'], packages: [eventLog] },
   'event-store/eventstoredb': {
