@@ -15,6 +15,7 @@ import { join, relative } from 'node:path'
 import { brotliCompressSync } from 'node:zlib'
 import { dictionary } from '@zxcvbn-ts/language-common'
 import { build } from 'esbuild'
+import { minify } from 'vite'
 import { external, importedPackages, licencesOf } from './third-party.js'
 
 const folder = 'dist/bin'
@@ -77,7 +78,7 @@ const allExports = {
 const options = { bundle: true, format: 'esm', metafile: true, logLevel: 'warning', legalComments: 'none' }
 const forNode = {
   ...{ ...options, outdir: folder, splitting: true, platform: 'node', target: 'node20', external, write: false },
-  ...{ minifyWhitespace: true, minifySyntax: true },
+  minifySyntax: true,
   // CommonJS packages load Node's modules with `require`.
   banner: {
     js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
@@ -93,7 +94,7 @@ const program = await build({ ...forNode, entryPoints, plugins: [importShared, a
 const libraries = await build({
   ...{
     ...forNode,
-    // Short names of local variables make the package 60 kB smaller. Classes and functions keep theirs, which errors and traces show.
+    // Some libraries read the names of their classes, and esbuild renames classes whose names collide.
     ...{ minifyIdentifiers: true, keepNames: true },
     outdir: join(folder, sharedFolder),
     plugins: [allExports],
@@ -108,13 +109,15 @@ const names = new Set()
 const isChunk = ({ path }) => /-[0-9A-Z]{8}\.js$/.test(path)
 const files = bundles.flatMap(({ outputFiles }) => outputFiles)
 for (const { path, contents } of files.sort((a, b) => isChunk(b) - isChunk(a))) {
-  names.add(relative(folder, path))
-  if (!isChunk({ path }) || !existsSync(path)) replace(path, contents)
+  const name = relative(folder, path)
+  names.add(name)
+  if (!isChunk({ path }) || !existsSync(path)) replace(path, await shorten(name, contents))
 }
-// In brotli, the list has half the size of the package, which compresses it in its own way.
+// In brotli, the list has less than half the size of the package, which compresses it in its own way. Each line starts with the number of
+// characters that it shares with the previous one.
 mkdirSync('dist/data', { recursive: true })
-const passwords = new Set(dictionary['passwords-common'].map((each) => each.toLowerCase()))
-replace('dist/data/common-passwords.br', brotliCompressSync([...passwords].sort().join('\n')))
+const passwords = [...new Set(dictionary['passwords-common'].map((each) => each.toLowerCase()))].sort()
+replace('dist/data/common-passwords.br', brotliCompressSync(passwords.map(withoutShared).join('\n')))
 // Commands name events and fields as the dashboard does, in English.
 const textsOf = (area) => JSON.parse(readFileSync(`web/dashboard/texts/${area}.en.json`, 'utf8'))
 replace('dist/data/names.json', JSON.stringify({ events: textsOf('events'), fields: textsOf('fields') }))
@@ -140,6 +143,29 @@ utimesSync(join(folder, 'transferd.js'), startedAt, startedAt)
 /** Returns the name of the file of an import, such as `eventstore-db-client` for `@eventstore/db-client`. */
 function fileOf(name) {
   return name.replace(/^@|\.js$/g, '').replaceAll('/', '-')
+}
+
+/**
+ * Returns the code without spaces and with short names of variables, which makes the package 160 kB smaller. Errors and traces show the names of
+ * functions and classes: those of the program stay, and libraries set theirs when they are loaded.
+ */
+async function shorten(name, contents) {
+  // A test finds the packages that the program requires.
+  const reserved = ['require', 'require2', 'require3', '__require', '__require2']
+  const keepNames = name.startsWith(`${sharedFolder}/`) ? undefined : { function: true, class: true }
+  const { code, errors } = await minify(name, Buffer.from(contents).toString(), {
+    ...{ module: true, codegen: { removeWhitespace: true, legalComments: 'none' } },
+    ...{ compress: { target: 'node20', keepNames }, mangle: { toplevel: true, keepNames, reserved } },
+  })
+  if (errors.length > 0) throw new Error(`${name}: ${errors[0].message}`)
+  return code
+}
+
+/** Replaces the start that a password shares with the previous one by its length, in base 36. */
+function withoutShared(password, index, all) {
+  let length = 0
+  while (index > 0 && password[length] === all[index - 1][length]) length++
+  return length.toString(36) + password.slice(length)
 }
 
 /** Replaces a file atomically, so that no process reads an incomplete one. */

@@ -54,6 +54,7 @@ const bounds: { readonly [name: string]: Bounds } = {
   // 5 requires 13 more packages and a newer libc.
   'sodium-native': { atLeast: '4.3.3', below: '5.0.0' },
   undici: { atLeast: '7.0.0', below: '8.0.0' },
+  uqr: { atLeast: '0.1.3', below: '0.2.0' },
 }
 
 interface Manifest {

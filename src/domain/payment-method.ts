@@ -1,5 +1,13 @@
 import type { TransferKind } from './transfer/transfer-events.js'
 
+/** The account to which customers transfer their deposits. */
+export interface ReceivingAccount {
+  readonly name: string
+  /** In electronic form, like the BIC. */
+  readonly iban: string
+  readonly bic?: string | undefined
+}
+
 /** An entry of the catalogue in the configuration. Requests name it by its code. */
 export interface PaymentMethod {
   readonly code: number
@@ -9,6 +17,8 @@ export interface PaymentMethod {
   readonly kinds: readonly TransferKind[]
   /** `manual`: the customer pays by the merchant's instructions, and an operator settles the deposit without a wallet. */
   readonly paidBy: 'wallet' | 'manual'
+  /** Only of a manual method. */
+  readonly account?: ReceivingAccount | undefined
   readonly minAmountMinor: bigint
   readonly maxAmountMinor: bigint
 }

@@ -15,11 +15,19 @@ export async function isCommonPassword(password: string): Promise<boolean> {
 }
 
 /**
- * The build writes the list, in lower case (scripts/bundle.js). It is loaded on first use, because few processes ever set a password: 4 MB
- * in memory.
+ * The build writes the list in lower case (scripts/bundle.js). Each line starts with the number of characters that it shares with the previous
+ * one, in base 36. It is loaded on first use, because few processes ever set a password: 4 MB in memory.
  */
 const loadList = loadOnce(async (): Promise<ReadonlySet<string>> => {
   const file = await readFile(new URL(import.meta.resolve('#data/common-passwords.br')))
   const text = await promisify(brotliDecompress)(file)
-  return new Set(text.toString().split('\n'))
+  let previous = ''
+  const passwords = text
+    .toString()
+    .split('\n')
+    .map((line) => {
+      previous = previous.slice(0, Number.parseInt(line.charAt(0), 36)) + line.slice(1)
+      return previous
+    })
+  return new Set(passwords)
 })

@@ -30,6 +30,7 @@ t.test('the list is long enough to help and small enough to keep in memory', asy
   const list = dictionary['passwords-common']
   t.ok(list.length > 40_000 && list.length < 60_000)
   t.ok(list.join('').length < 600_000)
+  for (const each of list) if (!(await isCommonPassword(each))) t.fail(each)
 })
 
 t.test(

@@ -83,7 +83,8 @@
   const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id)
   for (const id of ids.filter((each, index) => ids.indexOf(each) !== index)) faults.push(`duplicate id: ${id}`)
   for (const image of document.querySelectorAll('img, svg')) {
-    if (!image.hasAttribute('alt') && !image.hasAttribute('aria-hidden'))
+    const isNamed = image.role === 'img' && image.ariaLabel?.trim()
+    if (!image.hasAttribute('alt') && !image.hasAttribute('aria-hidden') && !isNamed)
       faults.push(`no text alternative: ${describe(image)}`)
   }
   if (/maximum-scale|user-scalable/.test(document.querySelector('meta[name=viewport]').content))

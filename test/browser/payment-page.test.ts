@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { long } from '../support/long.js'
+import { manualDeposits } from '../support/merchant-requests.js'
+import { readPixels } from '../support/qr-reader.js'
+import { faultsOf } from './dashboard/axe.js'
 import { launchBrowser } from './launch-browser.js'
 import {
   customer,
@@ -15,10 +18,26 @@ import {
 } from './payment-page-service.js'
 import { until } from './watched-page.js'
 
+/** Returns the pixels of a picture and its width. */
+const pixelsOf = `async (base64) => {
+  const image = new Image()
+  image.src = 'data:image/png;base64,' + base64
+  await image.decode()
+  const canvas = new OffscreenCanvas(image.width, image.height)
+  const context = canvas.getContext('2d')
+  context.drawImage(image, 0, 0)
+  return [Array.from(context.getImageData(0, 0, image.width, image.height).data), image.width]
+}`
+
 const browser = await launchBrowser()
 if (!browser) t.plan(0, 'NOT RUN: Chromium is not installed')
 else {
   t.teardown(() => browser.close())
+  const blank = await browser.newPage()
+  const readPicture = async (png: Buffer) => {
+    const [pixels, width] = await blank.evaluate<[number[], number]>(`(${pixelsOf})('${png.toString('base64')}')`)
+    return readPixels(Uint8ClampedArray.from(pixels), width)
+  }
   // The other tests take the same steps.
   const inLongForm = { skip: long ? false : 'only in the long form' }
 
@@ -239,6 +258,34 @@ else {
     }
     t.equal(await page.evaluate('getComputedStyle(document.body).colorScheme'), 'light dark')
     t.strictSame(problems, [])
+  })
+
+  t.test('shows a code that a camera can read, in both themes, and copies the account next to it', async (t) => {
+    const account = { name: 'Müller & Söhne Blue Shop GmbH', iban: 'DE89370400440532013000', bic: 'COBADEFFXXX' }
+    const { deposit, open } = await startPaymentPage(t, browser, {
+      paymentMethods: [{ ...manualDeposits, account }],
+      currency: { code: 'EUR', decimals: 2 },
+    })
+    const { url, referenceId } = await deposit('1234.5', {}, { paymentMethod: 7 })
+    const lines = ['BCD', '002', '1', 'SCT', account.bic, account.name, account.iban, 'EUR1234.50', '', '', referenceId]
+    for (const [colorScheme, viewport] of [
+      ['light', desktop],
+      ['dark', { width: 360, height: 740 }],
+    ] as const) {
+      const { page, problems } = await open(url, {
+        colorScheme,
+        viewport,
+        permissions: ['clipboard-read', 'clipboard-write'],
+      })
+      const drawing = page.getByRole('img', { name: 'QR code of the transfer' })
+      t.equal((await readPicture(await drawing.screenshot()))?.content, lines.join('\n'), colorScheme)
+      t.strictSame(await faultsOf(page), [], colorScheme)
+      t.equal(await page.getByRole('button', { name: 'Copy' }).count(), 4, 'the instructions do not repeat the account')
+      await page.getByRole('button', { name: 'Copy' }).nth(1).click()
+      await page.getByRole('button', { name: 'Copied' }).waitFor()
+      t.equal(await page.evaluate('navigator.clipboard.readText()'), account.iban)
+      t.strictSame(problems, [])
+    }
   })
 
   t.test('pays in a browser that blocks storage, as some browsers do in frames', inLongForm, async (t) => {

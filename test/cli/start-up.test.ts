@@ -47,7 +47,7 @@ const files = readdirSync(bundle, { recursive: true, encoding: 'utf8' }).filter(
 
 t.test('the bundle contains the file of every thread', async (t) => {
   const threads = files.flatMap((name) =>
-    [...readFileSync(join(bundle, name), 'utf8').matchAll(/new URL\("([^"]+)",import\.meta\.url\)/g)].map(
+    [...readFileSync(join(bundle, name), 'utf8').matchAll(/new URL\(["`](\.[^"`$]+)["`],import\.meta\.url\)/g)].map(
       ([, file = '']) => file,
     ),
   )

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createBody, manualDeposits, paths, paymentMethods, post, walletPaths } from '../support/merchant-requests.js'
+import { readDrawing } from '../support/qr-reader.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
@@ -45,6 +46,70 @@ t.test('asks the customer to contact the merchant if there are no instructions',
   const other = await service.merchant({ name: 'Quiet', allowIps: ['127.0.0.1'] })
   const { path } = await hosted(7, other.secretKey, other.webApiKey)
   t.match((await app.inject(path)).body, /Ask Quiet how to pay/)
+})
+
+const account = { name: 'Blue & Söhne', iban: 'DE89370400440532013000', bic: 'COBADEFFXXX' }
+const withAccount = { paymentMethods: [...paymentMethods, { ...manualDeposits, account }] }
+const euro = { code: 'EUR', decimals: 2 } as const
+/** Returns the lines of the code on a page. */
+const codeOn = (body: string) => {
+  const [drawing] = /<svg.*<\/svg>/s.exec(body) ?? []
+  return drawing && readDrawing(drawing)?.content.split('\n')
+}
+
+t.test('shows the account of the method, and in euros a code of the missing amount, in both languages', async (t) => {
+  const node = await service.otherNode({ ...withAccount, currency: euro })
+  const quiet = await service.merchant({ name: 'Quiet euro', allowIps: ['127.0.0.1'] })
+  const { path, trackingId, referenceId } = await hosted(7, quiet.secretKey, quiet.webApiKey)
+  const expected = [
+    'BCD',
+    '002',
+    '1',
+    'SCT',
+    account.bic,
+    account.name,
+    account.iban,
+    'EUR1234.50',
+    '',
+    '',
+    referenceId,
+  ]
+  for (const [language, intro, label] of [
+    ['en', 'Make a bank transfer to this account.', 'QR code of the transfer'],
+    ['tr', 'Bu hesaba banka transferi yapın.', 'Transferin QR kodu'],
+  ] as const) {
+    const { body } = await node.inject(`${path}?lang=${language}`)
+    t.match(body, intro)
+    t.match(body, '<dd>Blue &#38; Söhne</dd>')
+    t.match(body, '<dt>IBAN</dt><dd>DE89 3704 0044 0532 0130 00</dd>')
+    t.match(body, '<dt>BIC</dt><dd>COBADEFFXXX</dd>')
+    t.match(body, `role="img" aria-label="${label}"`)
+    t.same(codeOn(body), expected)
+  }
+  const part = { receivedAmountMinor: 1_000_00n, reference: 'FT-1' }
+  await service.transfers.act(trackingId, { type: 'ReceivePart', ...part }, context)
+  t.equal(codeOn((await node.inject(path)).body)?.[7], 'EUR234.50')
+  await service.transfers.act(trackingId, { type: 'ReceivePart', ...part, reference: 'FT-2' }, context)
+  t.equal(codeOn((await node.inject(path)).body), undefined, 'too much has arrived, so nothing is missing')
+})
+
+t.test('shows the account without a code in another currency, and neither next to a different IBAN', async (t) => {
+  const node = await service.otherNode(withAccount)
+  const { path } = await hosted(7)
+  const { body } = await node.inject(path)
+  t.match(body, 'DE89 3704 0044 0532 0130 00')
+  t.notMatch(body, '<svg')
+  for (const [iban, isShown] of [
+    ['DE89 3704 0044 0532 0130 00', true],
+    ['GB29NWBK60161331926819', false],
+  ] as const) {
+    const paymentInstructions = [{ paymentMethod: 7, text: `Our bank: ${iban}` }]
+    const own = await service.merchant({ name: iban, allowIps: ['127.0.0.1'], paymentInstructions })
+    const inEuro = await service.otherNode({ ...withAccount, currency: euro })
+    const page = (await inEuro.inject((await hosted(7, own.secretKey, own.webApiKey)).path)).body
+    t.equal(page.includes(account.bic), isShown, iban)
+    t.equal(page.includes('<svg'), isShown, iban)
+  }
 })
 
 t.test('rejects the wallet steps of a manual deposit with a separate code, on its page and in the API', async (t) => {

@@ -80,8 +80,12 @@ interface Node {
 
 const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && 'type' in value
 
-/** Returns whether a call is one of `require`, under any name of a bundle, or of `import.meta.resolve`. */
+/** Returns whether a call is one of `require`, under any name of a bundle, of `createRequire(import.meta.url)` or of `import.meta.resolve`. */
 function loads(callee: Node): boolean {
+  if (callee.type === 'CallExpression') {
+    const [from] = callee.arguments as readonly Node[]
+    return (from?.object as Node | undefined)?.type === 'MetaProperty'
+  }
   const { object, property } = callee as Partial<Record<'object' | 'property', Node>>
   if (callee.type === 'Identifier') return /^_*require\d*$/.test(String(callee.name))
   return object?.type === 'MetaProperty' && property?.name === 'resolve'

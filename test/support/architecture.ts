@@ -151,6 +151,7 @@ export const areas: Areas = {
       'ipaddr.js',
       'pino',
       'prom-client',
+      'uqr',
     ],
   },
   // The only importer of adapters: it opens the engines that the configuration names.

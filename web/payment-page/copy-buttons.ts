@@ -1,14 +1,14 @@
+import { ibanIn } from '../../src/kernel/account-number.js'
 import { announce, text } from './page-data.js'
 
 const copiedForMs = 2_000
-/** An IBAN with or without gaps. */
-const iban = /\b[A-Z]{2}\d{2}(?: ?[A-Z\d]{4}){2,7}(?: ?[A-Z\d]{1,3})?\b/
 
-/** Adds buttons that copy the reference and, if the instructions contain one, the account that the customer pays to. */
+/** Adds buttons that copy the reference and the account that the customer pays to, which may be in the instructions only. */
 export function addCopyButtons(): void {
   const list = document.querySelector('.give')
-  const [account] = iban.exec(document.querySelector('.instructions')?.textContent ?? '') ?? []
-  if (list && account !== undefined) list.prepend(row(text('accountNumber'), account))
+  const account = ibanIn(document.querySelector('.instructions')?.textContent ?? '')
+  const isListed = ibanIn(list?.textContent ?? '') !== undefined
+  if (list && !isListed && account !== undefined) list.prepend(row(text('accountNumber'), account))
   for (const value of document.querySelectorAll('.give dd')) value.after(copyButton(value.textContent ?? ''))
 }
 
@@ -31,7 +31,7 @@ function copyButton(value: string): HTMLElement {
   button.textContent = text('copy')
   button.addEventListener('click', async () => {
     // Banks expect an account number without gaps.
-    const plain = iban.test(value) ? value.replaceAll(' ', '') : value
+    const plain = ibanIn(value) ? value.replaceAll(' ', '') : value
     const isCopied = await navigator.clipboard.writeText(plain).then(
       () => true,
       () => false,

@@ -1,7 +1,9 @@
 import type { Static } from '@sinclair/typebox'
+import { epcCode } from '../../domain/epc-code.js'
 import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import { namesOf } from '../../domain/payment-method.js'
 import { availableMinor, type Deposit, hasExpired } from '../../domain/transfer/transfer.js'
+import { ibanIn, plainAccountNumber } from '../../kernel/account-number.js'
 import { Type } from '../../kernel/typebox.js'
 import { NullableString } from '../envelope.js'
 import { RequestError } from '../refusals.js'
@@ -48,7 +50,10 @@ async function completionOf({ transfers, walletPayments }: HttpServices, { track
   return { at: completed?.event.data.at ?? updatedAt, accountNumber }
 }
 
-/** Returns the names of the payment method and the merchant's instructions, if any. */
+/**
+ * Returns the names of the payment method, the merchant's instructions, if any, and the account of the method. Instructions with a different
+ * IBAN replace the account, because a page must not show two.
+ */
 function manualPayment(
   { paymentMethods }: HttpServices,
   { paymentMethod }: Deposit,
@@ -57,7 +62,9 @@ function manualPayment(
   const method = paymentMethods.find(({ code }) => code === paymentMethod)
   if (method?.paidBy !== 'manual') return undefined
   const instructions = paymentInstructions.find((each) => each.paymentMethod === paymentMethod)?.text
-  return { methodNames: namesOf(method), instructions }
+  const ownIban = ibanIn(instructions ?? '')
+  const isOther = ownIban !== undefined && plainAccountNumber(ownIban) !== method.account?.iban
+  return { methodNames: namesOf(method), instructions, account: isOther ? undefined : method.account }
 }
 
 /** Returns the phase at `now` (ISO 8601). */
@@ -86,6 +93,16 @@ export function phaseOf(deposit: Deposit, now: string): Phase {
 export function dueMinor({ amountMinor, funds }: Deposit): bigint {
   const missing = amountMinor - availableMinor(funds)
   return missing > 0n ? missing : amountMinor
+}
+
+/**
+ * Returns the content of the QR code with which a banking app fills in the rest of the payment, or `undefined` without an account, in a
+ * currency other than the euro, or after the whole amount has arrived.
+ */
+export function scannedTransfer({ deposit, manual, currency }: FoundDeposit): string | undefined {
+  if (currency.code !== 'EUR' || !manual?.account) return undefined
+  const { amountMinor, funds, referenceId } = deposit
+  return epcCode(manual.account, amountMinor - availableMinor(funds), referenceId)
 }
 
 /** The state for the page's script: first in the page, then from `/pay/:link/state`. */

@@ -1,9 +1,19 @@
+import type { ReceivingAccount } from '../../domain/payment-method.js'
 import { testCustomer } from '../../wallet/test-customer.js'
 import { dataBlock, type Html, html } from '../html.js'
 import { logoVersion } from '../merchant-logo.js'
-import { dueMinor, type FoundDeposit, type PageState, type Phase, pageState, returnAddress } from './deposit-view.js'
+import {
+  dueMinor,
+  type FoundDeposit,
+  type PageState,
+  type Phase,
+  pageState,
+  returnAddress,
+  scannedTransfer,
+} from './deposit-view.js'
 import { fill, formatMoney, type Language, languages, scriptKeys, type Texts } from './page-language.js'
 import { framingOrigins, notice, page } from './page-layout.js'
+import { qrCode } from './qr-code.js'
 
 interface Parts {
   readonly language: Language
@@ -17,6 +27,8 @@ interface Parts {
   /** The amount that is still to be paid. */
   readonly due: string
   readonly manual: FoundDeposit['manual']
+  /** The content of the QR code for a banking app. */
+  readonly scanned: string | undefined
   readonly isSandbox: boolean
 }
 
@@ -45,6 +57,7 @@ export function paymentPage(
     received: state.received,
     due: formatMoney(language, found.currency, dueMinor(deposit)),
     manual,
+    scanned: scannedTransfer(found),
     isSandbox: settings.sandbox,
   }
   const until = fill(texts.payUntil, { time: `${untilText(language, deposit.expiresAt, state)} UTC` })
@@ -91,15 +104,24 @@ function untilText(language: Language, expiresAt: string, { secondsLeft }: PageS
 
 /** Returns the part that is shown until the script shows a step. A manual payment needs no script. */
 function opened(parts: Parts): Html {
-  const { language, texts, say, referenceId, received, due: amount, manual } = parts
+  const { language, texts, say, referenceId, received, due: amount, manual, scanned } = parts
   if (!manual) {
     return html`<noscript><p>${texts.noScript}</p><p><a class="button" href="">${texts.reload}</a></p></noscript>`
   }
-  const { methodNames, instructions } = manual
+  const { methodNames, instructions, account } = manual
+  const ask = account ? texts.manualAccount : say('manualAsk', { amount })
   return html`<p class="eyebrow">${methodNames[language]}</p><h2 tabindex="-1">${texts.manualHeading}</h2>
-${instructions === undefined ? html`<p>${say('manualAsk', { amount })}</p>` : html`<p class="instructions">${instructions}</p>`}
-<dl class="give"><div><dt>${texts.reference}</dt><dd>${referenceId}</dd></div></dl>${received === null ? undefined : html`<p id="received">${say('partReceived', { received })}</p>`}<p>${say('manualReference', { amount })}</p>
+${instructions === undefined ? html`<p>${ask}</p>` : html`<p class="instructions">${instructions}</p>`}
+<dl class="give">${account && accountRows(texts, account)}<div><dt>${texts.reference}</dt><dd>${referenceId}</dd></div></dl>${received === null ? undefined : html`<p id="received">${say('partReceived', { received })}</p>`}<p>${say('manualReference', { amount })}</p>
+${scanned === undefined ? undefined : html`<figure class="scan">${qrCode(scanned, texts.scanLabel)}<figcaption>${texts.scanText}</figcaption></figure>`}
 <p class="waiting"><span class="pulse" aria-hidden="true"></span>${say('manualWaiting')}</p><p class="aside">${say('manualLater')}</p>`
+}
+
+function accountRows(texts: Texts, { name, iban, bic }: ReceivingAccount): Html {
+  const row = (term: string, value: string) => html`<div><dt>${term}</dt><dd>${value}</dd></div>`
+  // The gaps are those of ISO 13616 on paper.
+  const groups = iban.replaceAll(/.{4}(?=.)/g, '$& ')
+  return html`${row(texts.accountHolder, name)}${row(texts.iban, groups)}${bic === undefined ? undefined : row(texts.bic, bic)}`
 }
 
 /** Returns the steps that the script shows one at a time. It adds only errors. */

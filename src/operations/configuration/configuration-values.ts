@@ -4,8 +4,12 @@ import { areRangesTooWide, rangeProblem } from '../../commands/merchant/addresse
 import { violate } from '../../domain/decider.js'
 import { type Currency, currencyOf, parseAmount } from '../../domain/money.js'
 import { normalEmail } from '../../domain/password-rules.js'
-import type { PaymentMethod } from '../../domain/payment-method.js'
+import type { PaymentMethod, ReceivingAccount } from '../../domain/payment-method.js'
 import { refusalText } from '../../domain/refusal-texts.js'
+import { isBic } from '../../domain/sepa-file.js'
+import { sepaName } from '../../domain/sepa-text.js'
+import { plainAccountNumber } from '../../kernel/account-number.js'
+import { parseIban } from '../../kernel/iban.js'
 import { isVisible } from '../../kernel/text.js'
 import { Type, Value } from '../../kernel/typebox.js'
 
@@ -218,6 +222,12 @@ const fields = {
     default: 'wallet',
     problem: 'paidBy must be wallet or manual',
   }),
+  account: Type.Optional(
+    Type.Object(
+      { name: Type.String(), iban: Type.String(), bic: Type.Optional(Type.String()) },
+      { problem: 'account must be an object with a name, an iban and optionally a bic' },
+    ),
+  ),
   minAmount: Type.Number({ default: 1, problem: amounts }),
   maxAmount: Type.Number({ default: 999_999.99, problem: amounts }),
 }
@@ -229,6 +239,9 @@ const defaultMethods = [
   { code: 2, name: 'Bank transfer', nameTr: 'Banka havalesi', kinds, paidBy: 'manual' },
   { code: 3, name: 'Card', nameTr: 'Kart', kinds, paidBy: 'manual' },
 ]
+
+/** The most characters of a payee's name in SEPA. */
+const maxPayeeName = 70
 
 const hidden = violate('hidden-characters')
 
@@ -243,15 +256,33 @@ export function paymentMethods(text: string): readonly PaymentMethod[] {
     throw new Problem(`entry ${Number(index) + 1}: ${known?.[1].problem ?? 'must be an object'}`)
   }
   if (new Set(entries.map(({ code }) => code)).size < entries.length) throw new Problem('contains a code twice')
-  return entries.map(({ code, name, nameTr, kinds, paidBy, minAmount, maxAmount }, index) => {
+  return entries.map(({ code, name, nameTr, kinds, paidBy, account, minAmount, maxAmount }, index) => {
     if (!isVisible(name)) throw new Problem(`entry ${index + 1}: ${refusalText(hidden, 'name')}`)
     if (nameTr !== undefined && !isVisible(nameTr))
       throw new Problem(`entry ${index + 1}: ${refusalText(hidden, 'nameTr')}`)
+    if (account && (paidBy !== 'manual' || !kinds.includes('deposit')))
+      throw new Problem(`entry ${index + 1}: account is for deposits that are paid manually`)
     const [minAmountMinor, maxAmountMinor] = [minAmount, maxAmount].map((amount) => parseAmount(JSON.stringify(amount)))
     if (!minAmountMinor || !maxAmountMinor || minAmountMinor > maxAmountMinor)
       throw new Problem(`entry ${index + 1}: ${amounts}`)
-    return { code, name, nameTr, kinds, paidBy, minAmountMinor, maxAmountMinor }
+    const receiving = account && receivingAccount(account, index + 1)
+    return { code, name, nameTr, kinds, paidBy, account: receiving, minAmountMinor, maxAmountMinor }
   })
+}
+
+/** Returns the account in electronic form. @throws Problem */
+function receivingAccount({ name, iban, bic }: ReceivingAccount, entry: number): ReceivingAccount {
+  const [electronic, plainBic] = [parseIban(iban), bic && plainAccountNumber(bic)]
+  const violations = [
+    ['name', isVisible(name) ? undefined : hidden],
+    ['name', name.length > maxPayeeName ? violate('too-long', { most: maxPayeeName }) : undefined],
+    ['name', sepaName(name) === undefined ? violate('not-sepa-text') : undefined],
+    ['iban', electronic === undefined ? violate('iban-invalid') : undefined],
+    ['bic', plainBic !== undefined && !isBic(plainBic) ? violate('bic-invalid') : undefined],
+  ] as const
+  for (const [field, violation] of violations)
+    if (violation) throw new Problem(`entry ${entry}: ${refusalText(violation, `account.${field}`)}`)
+  return { name, iban: electronic!, bic: plainBic }
 }
 
 /** Returns `undefined` for text that is not JSON. */

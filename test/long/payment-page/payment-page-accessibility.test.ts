@@ -10,7 +10,7 @@ import {
   signInToWallet,
   startPaymentPage,
 } from '../../browser/payment-page-service.js'
-import { paymentMethods } from '../../support/merchant-requests.js'
+import { manualDeposits, paymentMethods } from '../../support/merchant-requests.js'
 
 const audit = readFileSync('test/browser/accessibility-audit.js', 'utf8')
 const smallest = { width: 320, height: 640 }
@@ -89,6 +89,13 @@ else {
     const paymentInstructions = [{ paymentMethod: 7, text: 'IBAN DE89 3704 0044 0532 0130 00' }]
     const manual = await deposit('7', { paymentInstructions }, { paymentMethod: 7 })
     await checkPage(t, (await open(manual.url)).page, 'manual payment')
+    const account = { name: 'Blue Shop Ltd', iban: 'DE89370400440532013000' }
+    const euro = await startPaymentPage(t, browser, {
+      paymentMethods: [{ ...manualDeposits, account }],
+      currency: { code: 'EUR', decimals: 2 },
+    })
+    const scanned = await euro.deposit('7', {}, { paymentMethod: 7 })
+    await checkPage(t, (await euro.open(scanned.url)).page, 'manual payment with a code')
     for (const change of ['SendToManualControl', 'Cancel'] as const) {
       const other = await deposit('7')
       const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }

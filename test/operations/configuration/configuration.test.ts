@@ -294,6 +294,7 @@ t.test('reads a catalogue of payment methods with its limits', async (t) => {
     nameTr: undefined,
     kinds: ['withdrawal'],
     paidBy: 'wallet',
+    account: undefined,
     minAmountMinor: 10_00n,
     maxAmountMinor: 5_000_50n,
   })
@@ -328,8 +329,17 @@ t.test('the built-in methods have Turkish names, and other methods have the one 
   t.strictSame(turkish({ PAYMENT_METHODS: JSON.stringify(catalogue) }), ['Banka', 'Voucher'])
 })
 
+t.test('the account of a manual method is stored in electronic form', async (t) => {
+  const written = { name: 'Müller GmbH', iban: 'IBAN de89 3704 0044 0532 0130 00', bic: 'cobadeffxxx' }
+  const entry = { code: 1, name: 'Bank', kinds: ['deposit'], paidBy: 'manual', account: written }
+  const [method] = readConfiguration({ PAYMENT_METHODS: JSON.stringify([entry]) }).paymentMethods
+  t.same(method?.account, { name: 'Müller GmbH', iban: 'DE89370400440532013000', bic: 'COBADEFFXXX' })
+})
+
 t.test('rejects a catalogue with an invalid entry and names its place', async (t) => {
   const good = { code: 1, name: 'A', kinds: ['deposit'] }
+  const manual = { ...good, paidBy: 'manual' }
+  const account = { name: 'Shop', iban: 'DE89370400440532013000' }
   const wrong: [unknown, RegExp][] = [
     [{}, /JSON array/],
     [[good, 3], /entry 2: must be an object/],
@@ -340,6 +350,15 @@ t.test('rejects a catalogue with an invalid entry and names its place', async (t
     [[{ ...good, nameTr: '' }], /nameTr/],
     [[{ ...good, nameTr: 'Kart\u202e' }], /nameTr/],
     [[{ ...good, minAmount: 2, maxAmount: 1 }], /minAmount/],
+    [[{ ...manual, account: 'DE89370400440532013000' }], /entry 1: account must be an object with a name, an iban/],
+    [[{ ...manual, account: { name: 'Shop' } }], /entry 1: account must be an object/],
+    [[{ ...good, account }], /entry 1: account is for deposits that are paid manually/],
+    [[{ ...manual, kinds: ['withdrawal'], account }], /account is for deposits/],
+    [[{ ...manual, account: { ...account, name: '注文' } }], /account.name must contain a letter or digit that banks/],
+    [[{ ...manual, account: { ...account, name: 'a'.repeat(71) } }], /account.name must have at most 70/],
+    [[{ ...manual, account: { ...account, name: 'Shop\nLtd' } }], /account.name must not contain/],
+    [[{ ...manual, account: { ...account, iban: 'DE89370400440532013001' } }], /account.iban must be a valid IBAN/],
+    [[{ ...manual, account: { ...account, bic: 'COBA' } }], /account.bic must be a valid BIC of 8 or 11/],
     [[{ ...good, minAmount: 0.001 }], /minAmount/],
     [[good, good], /twice/],
   ]

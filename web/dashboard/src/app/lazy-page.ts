@@ -43,6 +43,7 @@ export function lazyPart<Props extends object>(load: () => Promise<ComponentType
   })
 }
 
+/** Loads the parts of the pages so far, and those that these contain. */
 export function loadOtherParts(): void {
-  for (const load of parts.splice(0)) load().catch(() => undefined)
+  for (const load of parts.splice(0)) load().then(loadOtherParts, () => undefined)
 }

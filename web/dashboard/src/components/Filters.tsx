@@ -16,7 +16,7 @@ import {
 import { useIntl } from 'react-intl'
 import { useText } from '../app/texts'
 import { Button } from './Button'
-import { DateRangeLater } from './DateRangeLater'
+import { DateRange } from './DateRange'
 import { searchedText } from './form-data'
 import { periodName } from './period-names'
 import { TextField } from './TextField'
@@ -229,7 +229,7 @@ function Editor({ field, values, set, close }: EditorProps) {
   switch (field.type) {
     case 'dates':
       return (
-        <DateRangeLater
+        <DateRange
           from={values[field.from]}
           to={values[field.to]}
           onChange={({ from, to }) => set({ [field.from]: from, [field.to]: to })}
