@@ -3,24 +3,23 @@ import type { ProposedUse } from '../commands/bank/propose.js'
 import type { StatementProblem } from '../domain/bank/bank-account.js'
 import { type FoundPayment, type KnownPayment, statusOf } from '../domain/bank/bank-entries.js'
 import type { MatchReason } from '../domain/bank/matching.js'
-import { formatTwoDecimals, toJsonNumber } from '../domain/money.js'
 import type { Violation } from '../domain/rules.js'
 import type { BankEffect, TransferKind } from '../domain/transfer/transfer-events.js'
 import type { BankDayDocument } from '../read-models/documents.js'
 import type { FileResult, PaymentResult, RejectionResult } from './bank-statements.js'
 
-/** Returns a payment in the form of JSON documents. Amounts are numbers in the units of the currency. */
+/** Returns a payment in the form of JSON documents. Amounts are integers of minor units. */
 export function paymentView(found: FoundPayment) {
   const { payment, uses, explained } = found
   const { paymentId, accountId, date, direction, currency, name, accountNumber, remittance } = payment
   const { bankReference, endToEndId, isReversal, isReturn, returnReasonCode, returnReasonText } = payment
   return {
-    ...{ paymentId, accountId, date, direction, amount: toJsonNumber(payment.paidAmountMinor), currency },
+    ...{ paymentId, accountId, date, direction, amountMinor: Number(payment.paidAmountMinor), currency },
     ...{ status: statusOf(found), name, accountNumber, remittance, bankReference, endToEndId },
     ...{ isReversal, isReturn, returnReasonCode, returnReasonText },
     uses: uses.map(({ trackingId, amountMinor, effect, by }) => ({
       trackingId,
-      amount: toJsonNumber(amountMinor),
+      amountMinor: Number(amountMinor),
       effect,
       by,
     })),
@@ -41,9 +40,9 @@ export interface ProposalView {
   readonly referenceId: string
   readonly name: string
   readonly transferStatus: string
-  readonly requestedAmount: number
+  readonly requestedAmountMinor: number
   /** The amount of the payment that it would use. */
-  readonly amount: number
+  readonly amountMinor: number
   readonly reasons: readonly MatchReason[]
   readonly isCertain: boolean
   /** Why the transfer would reject it now. */
@@ -52,7 +51,7 @@ export interface ProposalView {
 
 export function proposalView({ transfer, reasons, isCertain, amountMinor, refusal }: ProposedUse): ProposalView {
   const { trackingId, merchantId, kind, referenceId, name, status } = transfer
-  const amounts = { requestedAmount: toJsonNumber(transfer.amountMinor), amount: toJsonNumber(amountMinor) }
+  const amounts = { requestedAmountMinor: Number(transfer.amountMinor), amountMinor: Number(amountMinor) }
   const identity = { trackingId, merchantId, kind, referenceId, name, transferStatus: status }
   return {
     ...identity,
@@ -90,34 +89,25 @@ export function statementView({
 }: StatementSummary & { readonly problems: readonly StatementProblem[] }) {
   const { accountId, importId, format, statementId, number, currency, firstDate, lastDate } = statement
   const { entries, newEntries, pendingEntries } = statement
-  const balance = (each: typeof opening) => each && { balance: toJsonNumber(each.balanceMinor), date: each.date }
+  const balance = (each: typeof opening) => each && { balanceMinor: Number(each.balanceMinor), date: each.date }
   return {
     ...{ accountId, importId, format, statementId, number, currency, firstDate, lastDate },
     ...{ entries, newEntries, pendingEntries, opening: balance(opening), closing: balance(closing) },
-    ...{ creditAmount: toJsonNumber(creditMinor), debitAmount: toJsonNumber(debitMinor) },
+    ...{ creditMinor: Number(creditMinor), debitMinor: Number(debitMinor) },
     problems: problems.map(({ differenceMinor, ...problem }) => ({
       ...{ after: null, ...problem },
-      difference: toJsonNumber(differenceMinor),
+      differenceMinor: Number(differenceMinor),
     })),
   }
 }
 
-/** Returns what an account booked on a day. Amounts are in decimal digits, because sums can exceed exact numbers. */
+/** Returns what an account booked on a day. Amounts are decimal digits of minor units, because sums can exceed exact numbers. */
 export function bankDayView({ accountId, bookedAt, credit, debit }: BankDayDocument) {
-  const digits = (minor: string) => formatTwoDecimals(BigInt(minor))
   return {
-    ...{ accountId, date: bookedAt.slice(0, 10) },
-    ...{ debitBooked: digits(debit.booked), debitCompleted: digits(debit.completed), debitOpen: digits(debit.open) },
-    ...{
-      debitExplained: digits(debit.explained),
-      creditBooked: digits(credit.booked),
-      creditReceived: digits(credit.received),
-    },
-    ...{
-      creditReturned: digits(credit.returned),
-      creditExplained: digits(credit.explained),
-      creditOpen: digits(credit.open),
-    },
+    ...{ accountId, date: bookedAt.slice(0, 10), debitBookedMinor: debit.booked, debitCompletedMinor: debit.completed },
+    ...{ debitExplainedMinor: debit.explained, debitOpenMinor: debit.open, creditBookedMinor: credit.booked },
+    ...{ creditReceivedMinor: credit.received, creditReturnedMinor: credit.returned },
+    ...{ creditExplainedMinor: credit.explained, creditOpenMinor: credit.open },
   }
 }
 

@@ -13,6 +13,7 @@ import { Refused, UsageError } from './failures.js'
 import { amountText, columnsOnlyIn } from './listing.js'
 import { amount, cursor, date, flag, option, pageOptions, path, reason, repeatable, required } from './options.js'
 import { table } from './readable.js'
+import { type InUnits, inUnits } from './units.js'
 
 const accountArgument = { account: { description: 'the IBAN of the account' } }
 const paymentArgument = { paymentId: { description: 'the id of the payment' } }
@@ -42,7 +43,8 @@ export function addBankCommands(program: Command): void {
       const readModels = await stores.readModels()
       const ids = account === undefined ? (await bankAccounts(readModels)).map(({ _id }) => _id) : [await idOf(account)]
       const page = await listBankPayments(readModels, { accountIds: ids, isOpen: open === true, ...filter })
-      return { items: page.items.map((each) => listedPaymentView(bankPaymentOf(each))), nextCursor: page.nextCursor }
+      const items = page.items.map((each) => inUnits(listedPaymentView(bankPaymentOf(each))))
+      return { items, nextCursor: page.nextCursor }
     },
     list: {
       columns: {
@@ -83,7 +85,7 @@ export function addBankCommands(program: Command): void {
       const { merchantIds = null } = await sources.bank.account(found.payment.accountId)
       const using = await proposalSourcesOf(sources)(merchantIds)
       const proposals = await proposeUses(found, using, stores.context)
-      return { ...paymentView(found), proposals: proposals.map(proposalView) }
+      return inUnits({ ...paymentView(found), proposals: proposals.map(proposalView) })
     },
     text: (shown) => `${paymentLines([shown])}\n`,
   })
@@ -128,7 +130,9 @@ export function addBankCommands(program: Command): void {
         const { statementProblems } = await import('../domain/bank/bank-account.js')
         const { statements } = await bank.account(await idOf(account))
         const problems = statementProblems(statements)
-        return statements.map((each) => statementView({ ...each, problems: problems.get(each.importId) ?? [] }))
+        return statements.map((each) =>
+          inUnits(statementView({ ...each, problems: problems.get(each.importId) ?? [] })),
+        )
       },
       text: (statements) => statementTable(statements),
     },
@@ -141,7 +145,7 @@ export function addBankCommands(program: Command): void {
       const { listBankDays } = await import('../queries/bank-lists.js')
       const { bankDayView } = await import('../bank/bank-views.js')
       const page = await listBankDays(await stores.readModels(), { accountIds: [await idOf(account)], ...filter })
-      return { items: page.items.map(bankDayView), nextCursor: page.nextCursor }
+      return { items: page.items.map((each) => inUnits(bankDayView(each))), nextCursor: page.nextCursor }
     },
     list: {
       columns: {
@@ -211,7 +215,7 @@ function addImport(bank: Command): void {
       const csv = csvMapping === undefined ? undefined : await mappingAt(csvMapping)
       const request = { mode: dryRun ? 'preview' : 'apply', account, csv, merchantIds: null } as const
       const sources = await sourcesOf(stores)
-      return fileView(accepted(await importFile(sources, fileAt(file), request, stores.context)))
+      return inUnits(fileView(accepted(await importFile(sources, fileAt(file), request, stores.context))))
     },
     text: fileText,
   })
@@ -247,7 +251,7 @@ async function sourcesOf(stores: CommandStores): Promise<BankSources> {
   return { bank, transfers, readModels: await stores.readModels(), currency: configuration.currency.code, clock }
 }
 
-function fileText({ statements, counts, payments, rejections }: BankFileView): string {
+function fileText({ statements, counts, payments, rejections }: FileView): string {
   const parts = [statementTable(statements).trimEnd()]
   const found = Object.entries(counts).flatMap(([name, count]) => (count > 0 ? [`${count} ${name}`] : []))
   parts.push(found.length === 0 ? 'No payments.' : `Payments: ${found.join(', ')}.`)
@@ -260,7 +264,7 @@ function fileText({ statements, counts, payments, rejections }: BankFileView): s
   return `${parts.join('\n\n')}\n`
 }
 
-function statementTable(statements: BankFileView['statements']): string {
+function statementTable(statements: FileView['statements']): string {
   if (statements.length === 0) return 'No statements.\n'
   return table(statements, {
     ACCOUNT: 'accountId',
@@ -283,28 +287,29 @@ function statementTable(statements: BankFileView['statements']): string {
   })
 }
 
-function problemText(problem: BankFileView['statements'][number]['problems'][number], currency: string): string {
+function problemText(problem: FileView['statements'][number]['problems'][number], currency: string): string {
   const difference = amountText(problem.difference, currency)
   if (problem.problem === 'sum-differs') return `the entries and the balances differ by ${difference}`
   return `a statement after ${problem.after} is missing, over ${difference}`
 }
 
-type Shown = BankPaymentView &
-  Pick<BankFileView['payments'][number], 'proposals'> &
-  Partial<Pick<BankFileView['payments'][number], 'applied'>>
+type FileView = InUnits<BankFileView>
+type Shown = InUnits<BankPaymentView> &
+  Pick<FileView['payments'][number], 'proposals'> &
+  Partial<Pick<FileView['payments'][number], 'applied'>>
 
 function paymentLines(payments: readonly Shown[]): string {
   return payments
     .map(({ paymentId, amount, currency, name, remittance, status, proposals, applied = [] }) => {
       const text = remittance?.replaceAll('\n', ' ').slice(0, 60)
       const lines = [[paymentId, amountText(amount, currency), name, text].filter(Boolean).join('  ')]
-      for (const { effect, refusal } of applied) lines.push(`  ${effect ?? refusalText(refusal!)}`)
+      for (const { effect, refusal } of applied) lines.push(`  ${effect ?? refusal!.message}`)
       if (applied.length > 0) return lines.join('\n')
       if (status !== 'open') lines.push(`  ${status}`)
       for (const { trackingId, kind, reasons, isCertain, refusal } of proposals) {
         const words = reasons.map((each) => matchReasons[each]).join(', ')
         lines.push(`  ${isCertain ? 'certain' : 'possible'}: ${kind} ${trackingId}: ${words}`)
-        if (refusal) lines.push(`    ${refusalText(refusal)}`)
+        if (refusal) lines.push(`    ${refusal.message}`)
       }
       if (status === 'open' && proposals.length === 0) lines.push('  no transfer fits')
       return lines.join('\n')
