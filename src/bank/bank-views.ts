@@ -102,9 +102,15 @@ export function statementView({
 }
 
 /** Returns what an account booked on a day. Amounts are decimal digits of minor units, because sums can exceed exact numbers. */
-export function bankDayView({ accountId, bookedAt, credit, debit }: BankDayDocument) {
+export function bankDayView({ accountId, bookedAt, files: filesMinor, credit, debit }: BankDayDocument) {
   return {
-    ...{ accountId, date: bookedAt.slice(0, 10), debitBookedMinor: debit.booked, debitCompletedMinor: debit.completed },
+    ...{
+      accountId,
+      date: bookedAt.slice(0, 10),
+      filesMinor,
+      debitBookedMinor: debit.booked,
+      debitCompletedMinor: debit.completed,
+    },
     ...{ debitExplainedMinor: debit.explained, debitOpenMinor: debit.open, creditBookedMinor: credit.booked },
     ...{ creditReceivedMinor: credit.received, creditReturnedMinor: credit.returned },
     ...{ creditExplainedMinor: credit.explained, creditOpenMinor: credit.open },

@@ -150,6 +150,7 @@ export function addBankCommands(program: Command): void {
     list: {
       columns: {
         date: {},
+        files: { head: 'IN FILES', align: 'right' },
         debitBooked: { head: 'PAID OUT', align: 'right' },
         debitCompleted: { head: 'WITHDRAWALS', align: 'right' },
         debitExplained: { head: 'EXPLAINED', align: 'right' },

@@ -62,6 +62,8 @@ export const commonRefusals = {
   'unknown-merchant': refusal(40405, ruleTexts['unknown-merchant']),
   'unknown-projection': refusal(40411, 'Projection not found.'),
   'unknown-event': refusal(40412, 'Event not found.'),
+  'unknown-bank-account': refusal(40413, 'No statement of this account was imported, or you do not see it.'),
+  'unknown-bank-payment': refusal(40414, ruleTexts['bank-payment-unknown']),
   'unknown-customer': refusal(40421, 'Customer not found.'),
   'changed-meanwhile': refusal(40911, 'This has changed since the given revision. Nothing was done.'),
   'user-conflict': refusal(40912, 'This is not possible for this user.'),
@@ -82,8 +84,14 @@ export const commonRefusals = {
   'event-readable': refusal(40932, ruleTexts['event-readable']),
   'body-too-large': refusal(41301, 'The body is too large.'),
   'receipt-too-large': refusal(41302, 'A receipt can have at most 5 MB.'),
+  'bank-file-too-large': refusal(
+    41303,
+    'A bank file can have at most 32 MB here. Use the command line or the watched directory.',
+  ),
   'unsupported-media-type': refusal(41501, 'Send application/json or application/json-patch+json.'),
   'no-receipt': refusal(41502, 'A receipt must be a PDF, PNG or JPEG file.'),
+  'no-bank-file': refusal(41503, 'Send the file of the bank as application/octet-stream.'),
+  'bank-file-unreadable': refusal(42201, 'The file of the bank cannot be read.'),
   'too-many-requests': refusal(42901, 'Too many requests. Wait a moment and try again.', 'security.throttled'),
   'login-throttled': refusal(
     42902,

@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client'
 import type { ExportSealing } from '../audit/proofs/export-signature.js'
 import type { ProofOutcome } from '../audit/proofs/transfer-proof.js'
 import type { createTestEventSender } from '../callbacks/deliver/test-event.js'
+import type { BankCommands } from '../commands/bank/bank-commands.js'
 import type { CallbackCommands } from '../commands/callback/callback-commands.js'
 import type { CallbackNetworks, ResolveHost } from '../commands/merchant/callback-networks.js'
 import type { MerchantCommands, SecretKeyUse } from '../commands/merchant/merchant-commands.js'
@@ -52,6 +53,7 @@ export interface HttpServices {
   readonly merchants: MerchantCommands
   readonly users: UserCommands
   readonly transfers: TransferCommands
+  readonly bank: BankCommands
   readonly callbacks: CallbackCommands
   readonly walletPayments: WalletPayments
   /** Plays the scenario of a transfer of a sandbox merchant, if it has one. */

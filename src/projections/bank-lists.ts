@@ -1,6 +1,7 @@
 import { type BankAccountEvent, bankAccountDecider } from '../domain/bank/bank-account.js'
-import { type BankEntryEvent, bankEntriesDecider, statusOf } from '../domain/bank/bank-entries.js'
+import { type BankEntryEvent, bankEntriesDecider, directionIn, statusOf } from '../domain/bank/bank-entries.js'
 import { streamPrefix } from '../domain/streams.js'
+import { targetDate } from '../domain/target-days.js'
 import type { BankEffect } from '../domain/transfer/transfer-events.js'
 import { bankPaymentOf } from '../read-models/bank-documents.js'
 import {
@@ -68,14 +69,14 @@ function nextPayment(
 export const bankDaysProjection: EventProjection = {
   name: 'bank-days',
   version: 1,
-  streamPrefixes: [streamPrefix.bankEntries],
+  streamPrefixes: [streamPrefix.bankEntries, streamPrefix.transfer],
   collection: collections.bankDays,
   indexes: indexes.bankDays,
   ...foldedDocuments<BankDayDocument, 'position'>({
     progressField: 'position',
     idsOf: ({ event }) => {
-      const { accountId, date } = (event as BankEntryEvent).data
-      return [`${accountId} ${date}`]
+      const day = dayOf(event)
+      return day ? [`${day.accountId} ${day.date}`] : []
     },
     isFirst: () => false,
     next: nextDay,
@@ -89,11 +90,23 @@ function nextDay(
   { event, position }: ProjectedEvent,
   id: string,
 ): BankDayDocument {
-  const { accountId, date, paymentId } = (event as BankEntryEvent).data
-  const day = before ?? { _id: id, accountId, bookedAt: bookedAtOf(date), credit: noSums, debit: noSums }
-  const direction = paymentId.split('-')[4] === 'c' ? 'credit' : 'debit'
-  const sums = changesOf(event as BankEntryEvent, direction).reduce(withChange, day[direction])
-  return { ...day, [direction]: sums, position: sortablePosition(position) }
+  const { accountId, date } = dayOf(event)!
+  const none = { _id: id, accountId, bookedAt: bookedAtOf(date), files: '0', credit: noSums, debit: noSums }
+  const day = { ...(before ?? none), position: sortablePosition(position) }
+  if (event.type === 'WithdrawalAddedToBankFile')
+    return { ...day, files: String(BigInt(day.files) + event.data.amountMinor) }
+  const booked = event as BankEntryEvent
+  const direction = directionIn(booked.data.paymentId)
+  return { ...day, [direction]: changesOf(booked, direction).reduce(withChange, day[direction]) }
+}
+
+/** Returns the account and day that an event changes. A file leaves on the day on which it is produced. */
+function dayOf(event: ProjectedEvent['event']): { readonly accountId: string; readonly date: string } | undefined {
+  if (event.type === 'WithdrawalAddedToBankFile') {
+    const { payingAccountId, at } = event.data
+    return payingAccountId ? { accountId: payingAccountId, date: targetDate(at) } : undefined
+  }
+  return 'paymentId' in event.data && 'date' in event.data ? event.data : undefined
 }
 
 type Change = readonly [sum: keyof BankSums, minor: bigint]

@@ -229,6 +229,8 @@ export interface BankDayDocument extends Document {
   readonly accountId: string
   /** The start of the day. */
   readonly bookedAt: string
+  /** The sum of the withdrawals in the bank files of the day. */
+  readonly files: string
   readonly credit: BankSums
   readonly debit: BankSums
   /** The last applied event, as {@link sortablePosition}. */

@@ -278,3 +278,6 @@ export function entriesIdOf(entry: {
 
 export const entryIdOf = (paymentId: string): string => paymentId.replace(/\.\d+$/, '')
 export const entriesIdIn = (paymentId: string): string => entryIdOf(paymentId).replace(/-\d+$/, '')
+/** Returns the direction that the id of a payment states. */
+export const directionIn = (paymentId: string): 'credit' | 'debit' =>
+  /-c-\d+$/.test(entriesIdIn(paymentId)) ? 'credit' : 'debit'

@@ -20,7 +20,7 @@ export function ruleOfFailure({ refusal, particulars }: RequestError) {
   return ruleOf(particulars.violation ?? { rule: refusal as CommonRefusalName, values: {} })
 }
 
-function ruleOf<Rule extends string>({ rule, values }: Violation<Rule>) {
+export function ruleOf<Rule extends string>({ rule, values }: Violation<Rule>) {
   return { rule, values: jsonValues(values) }
 }
 

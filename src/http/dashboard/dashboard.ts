@@ -4,6 +4,7 @@ import { sendFailure } from '../server/error-handler.js'
 import { requestTurns } from '../server/request-turns.js'
 import { auditHistoryRoutes } from './audit/audit-history-routes.js'
 import { auditIntegrityRoutes } from './audit/audit-integrity-routes.js'
+import { bankRoutes } from './bank/bank-routes.js'
 import { callbackRoutes } from './callbacks/dashboard-callback-routes.js'
 import { dashboardFailure } from './dashboard-failure.js'
 import { dashboardPages } from './dashboard-pages.js'
@@ -28,6 +29,7 @@ const apiRoutes = [
   settlementRoutes,
   payoutRoutes,
   receiptUpload,
+  bankRoutes,
   figureRoutes,
   liveRoutes,
   merchantRoutes,
