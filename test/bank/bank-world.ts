@@ -16,7 +16,7 @@ export const context = { actor: 'user:ada', $correlationId: 'c', $causationId: '
 /** The code of a manual method of deposits and withdrawals. */
 const manualMethod = 2
 
-export const nothing: BankPayment = {
+const nothing: BankPayment = {
   ...{ amountMinor: null, endToEndId: null, bankReference: null, name: null, account: null, remittance: [] },
   ...{ creditorReference: null, instructed: null, chargesMinor: null, returned: null },
 }

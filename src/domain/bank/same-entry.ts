@@ -3,7 +3,7 @@ import type { BankEntries, FormatFamily, KnownEntry, RecordedPayment } from './b
 // Which entries of a file are recorded already. The same day arrives again in another file, format or granularity.
 
 /** An entry of a file, with the digests by which it is compared. All compared entries have the same account, day, direction and amount. */
-export interface ComparedEntry {
+interface ComparedEntry {
   readonly family: FormatFamily
   readonly currency: string
   readonly isReversal: boolean
