@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { BankSources } from '../bank/bank-statements.js'
 import type { BankFileView, BankPaymentView } from '../bank/bank-views.js'
 import type { CsvMapping } from '../domain/bank/bank-records.js'
-import { matchReasons } from '../domain/bank/matching.js'
+import { matchReasons } from '../domain/bank/match-reasons.js'
 import { refusalText } from '../domain/refusal-texts.js'
 import { counted } from '../kernel/text.js'
 import { storedUuid } from '../kernel/uuid.js'
@@ -18,8 +18,8 @@ import { type InUnits, inUnits } from './units.js'
 const accountArgument = { account: { description: 'the IBAN of the account' } }
 const paymentArgument = { paymentId: { description: 'the id of the payment' } }
 const days = {
-  from: option('<date>', 'booked on or after this day', date),
-  to: option('<date>', 'booked on or before this day', date),
+  from: option('<date>', 'booked on or after this day, as the bank states it', date),
+  to: option('<date>', 'booked on or before this day, as the bank states it', date),
 }
 
 /** Adds the commands for the statements of banks. */

@@ -3,6 +3,7 @@ import { sepaText } from '../sepa-text.js'
 import { isTerminal } from '../transfer/status.js'
 import { availableMinor, keptMinor, type Transfer } from '../transfer/transfer.js'
 import type { MatchBankPayment } from '../transfer/transfer-commands.js'
+import type { MatchReason } from './match-reasons.js'
 
 // Which transfer a payment of the bank belongs to. The result is a proposal: the transfer decides about its money.
 
@@ -18,24 +19,6 @@ export interface MatchedFacts {
   readonly lines: readonly string[]
   readonly account: string | null
 }
-
-/** Why a transfer is proposed, or what speaks against it. */
-export const matchReasons = {
-  'end-to-end-id': 'the bank returned our id of the payment',
-  'bank-file': 'the bank paid our file',
-  'tracking-id': 'the text contains the trackingId',
-  reference: 'the text contains the reference',
-  'short-reference': 'the text contains the reference, which is too short to be sure',
-  'part-of-word': 'the reference is only a part of a longer one',
-  account: 'the account is the same',
-  amount: 'the amount is the same',
-  part: 'the amount is a part of the requested one',
-  'other-amount': 'the amount is different',
-  'other-account': 'the account is different',
-  ended: 'the transfer has ended',
-  'several-transfers': 'another transfer fits too',
-} as const
-export type MatchReason = keyof typeof matchReasons
 
 export interface Proposal {
   readonly trackingId: string

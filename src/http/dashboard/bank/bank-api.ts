@@ -1,4 +1,4 @@
-import { type MatchReason, matchReasons } from '../../../domain/bank/matching.js'
+import { type MatchReason, matchReasons } from '../../../domain/bank/match-reasons.js'
 import type { RuleName } from '../../../domain/rules.js'
 import { Type } from '../../../kernel/typebox.js'
 import { Items, List, Nullable, OneOf, Reason, Text } from '../api.js'
