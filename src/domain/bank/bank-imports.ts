@@ -159,7 +159,8 @@ function comparable(
   const accountNumber = account === null ? '' : plainAccountNumber(account)
   const text = plain([...remittance, creditorReference ?? ''].join(''))
   return {
-    endToEndMac: digest('end-to-end id', plain(endToEndId ?? '')),
+    // With the digest of the text, because some formats state the id there.
+    endToEndMac: digest('text', plain(endToEndId ?? '')),
     accountMac: digest('account', accountNumber),
     textMac: digest('text', text),
     personId: personIdOf(source.accountId, accountNumber || (name ?? '') || text || source.importId, mac),
