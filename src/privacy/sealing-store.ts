@@ -104,9 +104,11 @@ export function sealing(raw: EventStore, keys: CustomerKeys): EventStore {
     append: async (stream, expectedRevision, events) =>
       raw.append(stream, expectedRevision, await sealEvents(stream, events)),
     async appendInOrder(appends, options) {
-      const sealed: Append[] = []
-      for (const append of appends) sealed.push({ ...append, events: await sealEvents(append.stream, append.events) })
-      return raw.appendInOrder(sealed, options)
+      // At once, so that the keys of new people share a write.
+      const sealing = appends.map(async (append): Promise<Append> => {
+        return { ...append, events: await sealEvents(append.stream, append.events) }
+      })
+      return raw.appendInOrder(await Promise.all(sealing), options)
     },
     readStream: async (stream, options) => open(await raw.readStream(stream, options)),
     readEvents: async (places) => open(await raw.readEvents(places)),

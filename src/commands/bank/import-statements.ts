@@ -41,7 +41,7 @@ export type StatementSummary = Omit<ImportedStatement, 'by' | 'at'>
 type ImportResult = { readonly accepted: true; readonly statements: readonly StatementSummary[] } | Refused
 
 /** The number of entries that are compared at once. Those of one day are compared together unless there are more. */
-const maxCompared = 20_000
+const maxCompared = 5_000
 const maxAppends = 200
 
 /**
@@ -147,6 +147,8 @@ class StatementImport {
   }
 
   async #record(): Promise<void> {
+    // A preview of a larger file that returns to an earlier day counts the entries of that day again.
+    if (this.#planned.size > maxCompared) this.#planned.clear()
     const groups = new Map<string, BankEntry[]>()
     for (const entry of this.#waiting) {
       const id = entriesIdOf({ ...entry, accountId: this.accountId })
