@@ -3,6 +3,7 @@ import { sepaText } from '../sepa-text.js'
 import { isTerminal } from '../transfer/status.js'
 import { availableMinor, keptMinor, type Transfer } from '../transfer/transfer.js'
 import type { MatchBankPayment } from '../transfer/transfer-commands.js'
+import { doubts, type MatchReason } from './match-reasons.js'
 
 // Which transfer a payment of the bank belongs to. The result is a proposal: the transfer decides about its money.
 
@@ -19,24 +20,6 @@ export interface MatchedFacts {
   readonly account: string | null
 }
 
-/** Why a transfer is proposed, or what speaks against it. */
-export const matchReasons = {
-  'end-to-end-id': 'the bank returned our id of the payment',
-  'bank-file': 'the bank paid our file',
-  'tracking-id': 'the text contains the trackingId',
-  reference: 'the text contains the reference',
-  'short-reference': 'the text contains the reference, which is too short to be sure',
-  'part-of-word': 'the reference is only a part of a longer one',
-  account: 'the account is the same',
-  amount: 'the amount is the same',
-  part: 'the amount is a part of the requested one',
-  'other-amount': 'the amount is different',
-  'other-account': 'the account is different',
-  ended: 'the transfer has ended',
-  'several-transfers': 'another transfer fits too',
-} as const
-export type MatchReason = keyof typeof matchReasons
-
 export interface Proposal {
   readonly trackingId: string
   readonly reasons: readonly MatchReason[]
@@ -50,10 +33,6 @@ const scores: { readonly [reason in MatchReason]: number } = {
   ...({ 'part-of-word': 10, account: 30, amount: 20, part: 5, 'other-amount': -10, 'other-account': -40 } as const),
   ...({ ended: -30, 'several-transfers': -5 } as const),
 }
-/** Reasons that speak against a transfer, so that a person decides. */
-const doubts: ReadonlySet<MatchReason> = new Set([
-  ...(['short-reference', 'part-of-word', 'other-amount', 'other-account', 'ended', 'several-transfers'] as const),
-])
 const identities: ReadonlySet<MatchReason> = new Set([
   ...(['end-to-end-id', 'bank-file', 'tracking-id', 'reference'] as const),
 ])

@@ -1,0 +1,49 @@
+import { useState } from 'react'
+import type { BankPayment } from '../../../../../src/http/dashboard/bank/bank-api'
+
+interface Known {
+  readonly payment: BankPayment
+  readonly atMs: number
+}
+export type KnownPayments = ReadonlyMap<string, Known>
+
+/** Keeps the payments that were imported or decided on this page, because lists show them with a delay. */
+export function useKnownPayments() {
+  const [known, setKnown] = useState<KnownPayments>(new Map())
+  const note = (payments: readonly BankPayment[]) => {
+    const atMs = Date.now()
+    setKnown(
+      (before) => new Map([...before, ...payments.map((each) => [each.paymentId, { payment: each, atMs }] as const)]),
+    )
+  }
+  return { known, note }
+}
+
+interface Listed {
+  readonly items: readonly BankPayment[]
+  /** The time at which they were fetched. */
+  readonly fetchedMs: number
+}
+interface Filter {
+  readonly account?: string | undefined
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+}
+
+/** Returns the listed payments, the latest day first, with those that are known. A decided payment keeps its place, so that nothing moves. */
+export function withKnown({ items, fetchedMs }: Listed, known: KnownPayments, filter: Filter): readonly BankPayment[] {
+  const listed = new Set(items.map(({ paymentId }) => paymentId))
+  const current = items.map((item) => {
+    const found = known.get(item.paymentId)
+    return found && found.atMs > fetchedMs ? found.payment : item
+  })
+  const others = [...known.values()].flatMap(({ payment }) =>
+    listed.has(payment.paymentId) || !matches(payment, filter) ? [] : [payment],
+  )
+  if (others.length === 0) return current
+  return [...current, ...others].sort((a, b) => (a.date === b.date ? 0 : a.date < b.date ? 1 : -1))
+}
+
+function matches({ accountId, date }: BankPayment, { account, from = '', to = '9' }: Filter): boolean {
+  return (account === undefined || accountId === account) && date >= from && date <= to
+}
