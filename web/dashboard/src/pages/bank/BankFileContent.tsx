@@ -63,7 +63,6 @@ function PaymentGroup({ group, payments }: PaymentGroupProps) {
       <ul className="BankPayments-list">
         {payments.slice(0, shown).map((payment) => (
           <li key={payment.paymentId} className="BankPayments-one">
-            <span className="BankPayments-check" />
             <PaymentFacts payment={payment} />
             <div className="BankPayments-decision">
               <Proposals payment={payment} />

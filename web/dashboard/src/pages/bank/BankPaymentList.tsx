@@ -14,6 +14,8 @@ interface BankPaymentListProps {
   readonly items: readonly BankPayment[]
   readonly more: { readonly onMore: () => void; readonly pending: boolean } | undefined
   readonly canDecide: boolean
+  /** The payments are those of several accounts. */
+  readonly withAccount: boolean
   /** Receives payments that the user has decided about. */
   readonly onDecided: (payments: readonly BankPayment[]) => void
 }
@@ -23,7 +25,7 @@ type Opened =
   | { readonly dialog: 'other' | 'explain'; readonly payment: BankPayment }
 
 /** Shows payments with the transfers that they can belong to. The arrow keys, j and k move through them, and Space selects a certain one. */
-export function BankPaymentList({ items, more, canDecide, onDecided }: BankPaymentListProps) {
+export function BankPaymentList({ items, more, canDecide, withAccount, onDecided }: BankPaymentListProps) {
   const text = useText()
   const [opened, setOpened] = useState<Opened>()
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
@@ -81,17 +83,19 @@ export function BankPaymentList({ items, more, canDecide, onDecided }: BankPayme
           const canUse = canDecide && isDecidable(payment)
           return (
             <li key={paymentId} data-payment={paymentId} tabIndex={-1} className="BankPayments-one">
-              <span className="BankPayments-check">
-                {isCertain && (
-                  <input
-                    type="checkbox"
-                    aria-label={text('bank.selectOne', { name: payment.name ?? text('bank.nameless') })}
-                    checked={selected.has(paymentId)}
-                    onChange={() => toggle(paymentId)}
-                  />
-                )}
-              </span>
-              <PaymentFacts payment={payment} withStatus />
+              {certain.length > 0 && (
+                <span className="BankPayments-check">
+                  {isCertain && (
+                    <input
+                      type="checkbox"
+                      aria-label={text('bank.selectOne', { name: payment.name ?? text('bank.nameless') })}
+                      checked={selected.has(paymentId)}
+                      onChange={() => toggle(paymentId)}
+                    />
+                  )}
+                </span>
+              )}
+              <PaymentFacts payment={payment} withAccount={withAccount} withStatus />
               <div className="BankPayments-decision">
                 <Proposals
                   payment={payment}

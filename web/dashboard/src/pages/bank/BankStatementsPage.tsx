@@ -20,9 +20,10 @@ import { BankFilePanel } from './BankFilePanel'
 import { BankPaymentList } from './BankPaymentList'
 import { isStillOpen } from './bank-matches'
 import type { BankSearch } from './bank-statements-route'
-import { useKnownPayments, withKnown } from './known-payments'
+import { withKnown } from './known-payments'
 import { RecordedStatements } from './RecordedStatements'
 import { useBankFile } from './use-bank-file'
+import { useKnownPayments } from './use-known-payments'
 import './BankStatementsPage.css'
 
 const route = getRouteApi('/pages/bank-statements')
@@ -187,6 +188,7 @@ function Recorded({ canDecide, payments, imported }: RecordedProps) {
               <RecordedStatements accountId={search.account ?? accountIds[0]!} />
             ) : (
               <Payments
+                withAccount={accountIds.length > 1 && search.account === undefined}
                 key={JSON.stringify(search)}
                 search={{ ...search, show }}
                 canDecide={canDecide}
@@ -222,11 +224,13 @@ const pageSize = 50
 interface PaymentsProps {
   readonly search: BankSearch & { readonly show: 'open' | 'all' }
   readonly canDecide: boolean
+  readonly withAccount: boolean
   readonly payments: PaymentsState
 }
 type PaymentsState = ReturnType<typeof useKnownPayments>
 
-function Payments({ search: { show, account, from, to }, canDecide, payments: { known, note } }: PaymentsProps) {
+function Payments({ search, canDecide, withAccount, payments: { known, note } }: PaymentsProps) {
+  const { show, account, from, to } = search
   const text = useText()
   const question = { show, account, from, to, limit: pageSize }
   const { items, query, more } = usePages<BankPayment>(['bank-payments', question], '/bank/payments', question)
@@ -247,6 +251,7 @@ function Payments({ search: { show, account, from, to }, canDecide, payments: { 
             items={all.slice(0, limit)}
             more={hasMore ? { onMore: showMore, pending: more?.pending ?? false } : undefined}
             canDecide={canDecide}
+            withAccount={withAccount}
             onDecided={note}
           />
         )
@@ -276,6 +281,7 @@ function OnePayment({ paymentId, canDecide, payments: { known, note }, onShowAll
             items={[known.get(paymentId)?.payment ?? payment]}
             more={undefined}
             canDecide={canDecide}
+            withAccount
             onDecided={note}
           />
         )}

@@ -79,6 +79,7 @@ export function OtherTransferDialog({ payment, onClose, onDone }: OtherTransferD
           description={text('bank.searchHelp')}
           value={typed}
           onChange={setTyped}
+          required
           autoFocus
         />
         <output className="small muted">

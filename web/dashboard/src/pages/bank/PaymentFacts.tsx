@@ -4,6 +4,7 @@ import type { BankPayment } from '../../../../../src/http/dashboard/bank/bank-ap
 import { useActorName } from '../../app/actor-names'
 import { useKnownText, useText } from '../../app/texts'
 import { AccountNumber } from '../../components/AccountNumber'
+import { shortAccount } from '../../components/account-number'
 import { Badge, Flag, type Tone } from '../../components/Badge'
 import { BankAmount, DirectedAmount } from './BankAmount'
 
@@ -19,10 +20,12 @@ interface PaymentFactsProps {
   readonly payment: BankPayment
   /** Shows the status, in a list that contains payments of several. */
   readonly withStatus?: boolean
+  /** Shows our account, if the list contains payments of several. */
+  readonly withAccount?: boolean
 }
 
 /** Shows what the bank states about a payment, and what was decided about it. */
-export function PaymentFacts({ payment, withStatus = false }: PaymentFactsProps) {
+export function PaymentFacts({ payment, withStatus = false, withAccount = false }: PaymentFactsProps) {
   const text = useText()
   const actorName = useActorName()
   const { name, accountNumber, remittance, bankReference, endToEndId, uses, explanation, explainedBy } = payment
@@ -31,6 +34,7 @@ export function PaymentFacts({ payment, withStatus = false }: PaymentFactsProps)
       <p className="PaymentFacts-head">
         <DirectedAmount payment={payment} />
         <FormattedDate value={payment.date} timeZone="UTC" dateStyle="medium" />
+        {withAccount && <span className="small faint">{shortAccount(payment.accountId)}</span>}
         {withStatus && <Badge tone={tones[payment.status]}>{text(`bank.status.${payment.status}`)}</Badge>}
         <PaymentFlag payment={payment} />
       </p>

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { BankStatement, BankStatementsResponse } from '../../../../../src/http/dashboard/bank/bank-api'
 import { api } from '../../api/api-client'
 import { useText } from '../../app/texts'
+import { AccountNumber } from '../../components/AccountNumber'
 import { type Column, DataTable } from '../../components/DataTable'
 import { Empty } from '../../components/Empty'
 import { Loaded } from '../../components/Loaded'
@@ -23,17 +24,25 @@ export function RecordedStatements({ accountId }: { readonly accountId: string }
   return (
     <Loaded query={query}>
       {({ items }) => (
-        <DataTable
-          label={text('bank.show.statements')}
-          columns={columns}
-          rows={items}
-          rowId={idOf}
-          empty={<Empty title={text('bank.noStatements')} />}
-        />
+        <section className="stack">
+          <h2>
+            <AccountNumber account={accountId} />
+          </h2>
+          <DataTable
+            label={text('bank.show.statements')}
+            columns={columns}
+            rows={items}
+            rowId={idOf}
+            empty={<Empty title={text('bank.noStatements')} />}
+          />
+        </section>
       )}
     </Loaded>
   )
 }
+
+const nameOf = ({ format, number, statementId }: BankStatement) =>
+  [format, number ?? statementId].filter((each) => each !== null).join(' · ')
 
 function useColumns(): readonly Column<BankStatement>[] {
   const text = useText()
@@ -50,9 +59,13 @@ function useColumns(): readonly Column<BankStatement>[] {
     {
       id: 'format',
       header: text('bank.format'),
-      cell: ({ format, number, statementId }) => (
-        <bdi>{[format, number ?? statementId].filter((each) => each !== null).join(' · ')}</bdi>
+      cell: (statement) => (
+        <>
+          <bdi>{nameOf(statement)}</bdi>
+          <StatementProblems statement={statement} />
+        </>
       ),
+      wide: true,
       card: 'name',
     },
     {
@@ -86,13 +99,6 @@ function useColumns(): readonly Column<BankStatement>[] {
       cell: ({ entries, newEntries, pendingEntries }) =>
         text('bank.entriesCount', { count: entries, fresh: newEntries, pending: pendingEntries }),
       card: 'under',
-    },
-    {
-      id: 'problems',
-      header: text('bank.problems'),
-      cell: (statement) => <StatementProblems statement={statement} />,
-      wide: true,
-      card: 'end',
     },
   ]
 }

@@ -121,6 +121,12 @@ function UseLine({ payment, proposal }: ChosenUse) {
           <bdi>{proposal.referenceId}</bdi>
         </strong>{' '}
         <bdi>{proposal.name}</bdi>
+        {proposal.requestedAmountMinor !== proposal.amountMinor && (
+          <span className="muted">
+            {' '}
+            {text('bank.requested')} <BankAmount minor={proposal.requestedAmountMinor} currency={payment.currency} />
+          </span>
+        )}
         {against.length > 0 && (
           <span className="UseDialog-doubts">{against.map((reason) => text(`bank.reason.${reason}`)).join('; ')}</span>
         )}

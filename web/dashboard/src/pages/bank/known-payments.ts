@@ -1,4 +1,3 @@
-import { useState } from 'react'
 import type { BankPayment } from '../../../../../src/http/dashboard/bank/bank-api'
 
 interface Known {
@@ -6,18 +5,6 @@ interface Known {
   readonly atMs: number
 }
 export type KnownPayments = ReadonlyMap<string, Known>
-
-/** Keeps the payments that were imported or decided on this page, because lists show them with a delay. */
-export function useKnownPayments() {
-  const [known, setKnown] = useState<KnownPayments>(new Map())
-  const note = (payments: readonly BankPayment[]) => {
-    const atMs = Date.now()
-    setKnown(
-      (before) => new Map([...before, ...payments.map((each) => [each.paymentId, { payment: each, atMs }] as const)]),
-    )
-  }
-  return { known, note }
-}
 
 interface Listed {
   readonly items: readonly BankPayment[]
