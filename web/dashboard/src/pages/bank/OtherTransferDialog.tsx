@@ -69,7 +69,7 @@ export function OtherTransferDialog({ payment, onClose, onDone }: OtherTransferD
       <Form
         onSubmit={submit}
         error={action.error}
-        submit={text('bank.use')}
+        submit={text('bank.useThis')}
         unready={!isChosen}
         pending={action.pending}
         cancel={onClose}
