@@ -40,6 +40,7 @@ const table = {
     'audit/',
     'attacks/05-sealed-again',
   ],
+  'src/bank-formats/': ['long/bank-files', 'bank-formats/properties'],
   'src/callbacks/': ['crash/', 'long/engine-outage', 'long/two-nodes'],
   'src/commands/': ['crash/one-terminal-event', 'commands/hash-uniqueness', 'http/repeats', 'http/repeated-creates'],
   'src/event-store/': [...eventStoreDb, 'crash/kill-during-creates', 'attacks/22-damaged-rows'],

@@ -20,6 +20,9 @@ const sepaWords = /(?:^|(?<=\s))(EREF|KREF|MREF|CRED|DEBT|SVWZ|IBAN|BIC|ABWA|ABW
 const slashWords =
   /\/(TRTP|TRCD|EREF|PREF|KREF|MARF|CSID|CNTP|REMI|PURP|ULTC|ULTB|ULTD|RTRN|BENM|ORDP|NAME|ID|ADDR|IBAN|BIC|ISDT|OCMT|CHGS\d?|EXCH|NRTX|SVCL)\//
 
+/** The look-behind tries each run of slashes once, so that a damaged line cannot take minutes. */
+const slashesAtEnd = /(?<!\/)\/+$/
+
 /** The codes of returns: direct debits that come back, credit transfers that come back, and direct debits that are credited again. */
 const returnKinds = new Set(['108', '109', '159', '181', '184'])
 /** The codes of batches: credit transfers, direct debits, and their returns. */
@@ -65,7 +68,8 @@ function wordsOf(lines: readonly string[], pattern: RegExp): Words {
       if (index % 2 === 1) word = part
       if (part === '' && index % 2 === 0) continue
       const values = words.get(word) ?? []
-      words.set(word, index % 2 === 1 ? values : [...values, part])
+      if (index % 2 === 0) values.push(part)
+      words.set(word, values)
     }
   }
   return words
@@ -82,7 +86,7 @@ function detailsOf(words: Words, { kind, text, supplementary }: Posting): MtDeta
   /** A value that the bank split over lines is one value. */
   const of = (...names: string[]) => {
     for (const name of names) {
-      const value = textOrNull(words.get(name)?.join('').replace(/\/+$/, ''))
+      const value = textOrNull(words.get(name)?.join('').replace(slashesAtEnd, ''))
       if (value !== null) return value
     }
     return null
@@ -114,7 +118,7 @@ function remittanceOf(words: Words) {
   const texts = lines.map((line) =>
     line
       .replace(/^USTD\/\//, '')
-      .replace(/\/+$/, '')
+      .replace(slashesAtEnd, '')
       .trim(),
   )
   return {

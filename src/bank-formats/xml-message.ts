@@ -46,6 +46,7 @@ export async function* readMessage(
   let messageDepth = 0
   let message: string | undefined
   let lastTagAt = 0
+  let written = 0
   let childAt = 0
   let elements = 0
   let elementsBeforeItem = 0
@@ -103,9 +104,12 @@ export async function* readMessage(
 
   for await (const piece of text) {
     parser.write(piece)
-    checkDistance()
     yield* parts
     parts = []
+    // The parser collects a text until its end, which may never come.
+    written += piece.length
+    if (written - lastTagAt > maxTextLength)
+      fail('bank-text-too-long', { place: String(parser.line), most: maxTextLength })
   }
   parser.close()
 }

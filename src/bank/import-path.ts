@@ -30,7 +30,8 @@ export async function importFile(
   const known = accountId === undefined ? undefined : (await sources.bank.account(accountId)).csv
   const { sha256, start } = await digestOf(bytes())
   const csv = given ?? known ?? proposeCsvMapping(start)
-  const records = readBankFile(bytes(), csv ? { csv } : {})
+  // Exports of one account often state no currency.
+  const records = readBankFile(bytes(), csv ? { csv: { currency: sources.currency, ...csv } } : {})
   const result = await importBankFile(sources, { ...request, records, sha256 }, context)
   if (result.accepted && given && accountId !== undefined && request.mode !== 'preview')
     await sources.bank.mapCsv(accountId, given, context)

@@ -18,8 +18,8 @@ import { type InUnits, inUnits } from './units.js'
 const accountArgument = { account: { description: 'the IBAN of the account' } }
 const paymentArgument = { paymentId: { description: 'the id of the payment' } }
 const days = {
-  from: option('<date>', 'booked on or after this day', date),
-  to: option('<date>', 'booked on or before this day', date),
+  from: option('<date>', 'booked on or after this day, as the bank states it', date),
+  to: option('<date>', 'booked on or before this day, as the bank states it', date),
 }
 
 /** Adds the commands for the statements of banks. */
@@ -153,13 +153,13 @@ export function addBankCommands(program: Command): void {
         files: { head: 'IN FILES', align: 'right' },
         debitBooked: { head: 'PAID OUT', align: 'right' },
         debitCompleted: { head: 'WITHDRAWALS', align: 'right' },
-        debitExplained: { head: 'EXPLAINED', align: 'right' },
-        debitOpen: { head: 'OPEN', align: 'right' },
+        debitExplained: { head: 'OUT EXPLAINED', align: 'right' },
+        debitOpen: { head: 'OUT OPEN', align: 'right' },
         creditBooked: { head: 'PAID IN', align: 'right' },
         creditReceived: { head: 'DEPOSITS', align: 'right' },
         creditReturned: { head: 'CAME BACK', align: 'right' },
-        creditExplained: { head: 'EXPLAINED', align: 'right' },
-        creditOpen: { head: 'OPEN', align: 'right' },
+        creditExplained: { head: 'IN EXPLAINED', align: 'right' },
+        creditOpen: { head: 'IN OPEN', align: 'right' },
         ...columnsOnlyIn('csv', 'accountId'),
       },
       none: 'No entries.',

@@ -1,9 +1,10 @@
 import type { Command } from 'commander'
+import { violate } from '../domain/decider.js'
 import { storedUuid } from '../kernel/uuid.js'
 import type { PrivacyParts } from '../privacy/customer-erasure.js'
 import type { CommandStores } from './cli-stores.js'
 import { defineCommand, findMerchant } from './command.js'
-import { Refused } from './failures.js'
+import { Refused, refusedBy } from './failures.js'
 import { flag, matching, option, reason, required, text } from './options.js'
 import { table } from './readable.js'
 
@@ -74,6 +75,29 @@ export function addPrivacyCommands(program: Command): void {
       await clearFiles(stores)
       const { accepted: _, ...erasure } = result
       return erasure
+    },
+  })
+  defineCommand(privacy, 'erase-counterparty <paymentId>', 'erase the other party of a payment of a bank statement', {
+    examples: [
+      'DE89370400440532013000-2026-11-27-c-5000-1.1 --reason "request of the person, ticket 204"',
+      'DE89370400440532013000-2026-11-27-d-9500-1 --reason "request" --yes --json',
+    ],
+    args: { paymentId: { description: 'one payment of the person; all others are found' } },
+    options: { reason: required(option('<text>', 'for auditors', reason)) },
+    confirmation: {
+      question: (_, __, paymentId: string) => ({
+        effect: `The name, the account and the texts of this person are destroyed in ${paymentId} and all other payments.`,
+        word: 'erase',
+      }),
+    },
+    async run(stores, { reason }, paymentId: string) {
+      const { eraseCounterparty } = await import('../privacy/customer-erasure.js')
+      const found = await stores.bank.payment(paymentId)
+      if (!found) throw refusedBy(violate('bank-payment-unknown'))
+      const { personId } = found.payment
+      const payments = await eraseCounterparty(await partsOf(stores), personId, reason, stores.context)
+      await clearFiles(stores)
+      return { personId, payments: payments ?? 0 }
     },
   })
   const retaining = 'erase the customers without a transfer for a period, and compact the files'

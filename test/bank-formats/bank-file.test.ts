@@ -92,3 +92,16 @@ t.test('a problem names no person', async (t) => {
   ]
   for (const file of broken) t.notMatch(JSON.stringify(await problemOf(file)), secret)
 })
+
+t.test('a line of slashes or of code words takes no longer than others', async (t) => {
+  const startMs = performance.now()
+  for (const text of ['/', 'EREF+ ', '/REMI/', '?20', '0'])
+    await problemOf(
+      mt940(
+        ':61:260302C1,NTRFNONREF',
+        `:86:166?20${text.repeat(60_000 / text.length)}x`,
+        ...Array(90).fill(`${text.repeat(60_000 / text.length)}x`),
+      ),
+    )
+  t.ok(performance.now() - startMs < 30_000)
+})

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { needsAttention } from '../../src/domain/transfer/transfer.js'
 import { merchantSettings } from '../support/merchant-requests.js'
-import { bankWorld, context, entryOf, payeeAccount, statementOf } from './bank-world.js'
+import { bankWorld, bankContext as context, entryOf, payeeAccount, statementOf } from './bank-world.js'
 
 const idOf = (trackingId: string) => trackingId.replaceAll('-', '')
 const paid = (trackingId: string, changes: object = {}) =>

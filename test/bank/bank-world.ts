@@ -12,11 +12,11 @@ import { transferCommands } from '../support/transfer-commands.js'
 export const merchantId = '0f0e3cf9-2f6c-4c8e-9d3b-1f6f7a2a9b10'
 export const accountId = 'DE89370400440532013000'
 export const payeeAccount = 'DE02120300000000202051'
-export const context = { actor: 'user:ada', $correlationId: 'c', $causationId: 'c' }
+export const bankContext = { actor: 'user:ada', $correlationId: 'c', $causationId: 'c' }
 /** The code of a manual method of deposits and withdrawals. */
 const manualMethod = 2
 
-export const nothing: BankPayment = {
+const nothing: BankPayment = {
   ...{ amountMinor: null, endToEndId: null, bankReference: null, name: null, account: null, remittance: [] },
   ...{ creditorReference: null, instructed: null, chargesMinor: null, returned: null },
 }
@@ -58,16 +58,16 @@ export async function bankWorld(t: Test, settings = merchantSettings) {
     sources,
     async deposit(referenceId: string, amountMinor = 100_00n) {
       const request = { ...depositRequest, merchantId, referenceId, amountMinor, paymentMethod: manualMethod }
-      return created(await transfers.create({ ...request, expiryMinutes: 10_000 }, context))
+      return created(await transfers.create({ ...request, expiryMinutes: 10_000 }, bankContext))
     },
     async withdrawal(referenceId: string, amountMinor = 100_00n) {
       const request = { ...withdrawalRequest, merchantId, referenceId, amountMinor, accountNumber: payeeAccount }
-      return created(await transfers.create({ ...request, paymentMethod: manualMethod }, context))
+      return created(await transfers.create({ ...request, paymentMethod: manualMethod }, bankContext))
     },
     /** Puts withdrawals into a file, and returns its id. */
     async bankFile(trackingIds: readonly string[], actor = 'user:grace') {
       const request = { format: 'csv', trackingIds, timeZone: 'Europe/Berlin', underClaim: false } as const
-      const file = await transfers.produceBankFile(request, { code: 'EUR', decimals: 2 }, { ...context, actor })
+      const file = await transfers.produceBankFile(request, { code: 'EUR', decimals: 2 }, { ...bankContext, actor })
       if (!file.accepted) throw new Error(file.problems[0]!.rule)
       return file.messageId
     },
@@ -79,14 +79,14 @@ export async function bankWorld(t: Test, settings = merchantSettings) {
       await stores.caughtUp(['transfers'])
       const sha256 = createHash('sha256').update(String(files++)).digest('hex')
       const request = { records: asyncOf(records), sha256, mode: 'apply', merchantIds: null, ...changes } as const
-      const result = await importBankFile(sources, request, context)
+      const result = await importBankFile(sources, request, bankContext)
       if (!result.accepted) throw new Error(result.refusal.rule)
       return result
     },
   }
 }
 
-async function* asyncOf<Item>(items: readonly Item[]): AsyncGenerator<Item> {
+export async function* asyncOf<Item>(items: readonly Item[]): AsyncGenerator<Item> {
   yield* items
 }
 

@@ -287,7 +287,9 @@ t.test('keeps callbacks of the sandbox merchant until it has an endpoint that ca
 
 t.test('projections show their progress and are rebuilt while the service runs', async (t) => {
   const status = await cliJson<{ name: string; holder: string }[]>(directory, 'projections', 'status')
-  t.same(status.map(({ name }) => name).sort(), ['callbacks', 'problems', 'totals', 'transfer-events', 'transfers'])
+  const bank = ['bank-accounts', 'bank-days', 'bank-payments']
+  const names = [...bank, 'callbacks', 'problems', 'totals', 'transfer-events', 'transfers']
+  t.same(status.map(({ name }) => name).sort(), names)
   for (const { holder } of status) t.match(holder, `/${service.pid}/`)
   // The list may lack the latest changes of earlier tests.
   await until(async () => {

@@ -319,6 +319,9 @@ t.test('read models are rebuilt for a log that was copied to other positions, an
       ['totals', 'outdated'],
       ['transfer-events', 'outdated'],
       ['problems', 'outdated'],
+      ['bank-payments', 'current'],
+      ['bank-days', 'outdated'],
+      ['bank-accounts', 'current'],
     ],
   )
   const second = startProjections(moved)

@@ -87,6 +87,11 @@ export const areas: Areas = {
   },
   // The queries of HTTP, the command line and the dashboard on read models.
   queries: { areas: ['kernel', 'domain', 'event-store', 'read-models', 'subscriptions', 'commands'], packages: [] },
+  // Statements of banks: imports, and what their payments mean for transfers.
+  bank: {
+    areas: ['kernel', 'domain', 'bank-formats', 'event-store', 'read-models', 'subscriptions', 'commands', 'queries'],
+    packages: ['pino'],
+  },
   // Personal data in events, encrypted with keys that can be deleted.
   privacy: {
     areas: [
@@ -132,6 +137,8 @@ export const areas: Areas = {
       'projections',
       'callbacks',
       'queries',
+      'bank',
+      'bank-formats',
       'privacy',
       'audit/integrity',
       'audit/proofs',
@@ -217,6 +224,7 @@ export const areas: Areas = {
   // The composition root.
   main: {
     areas: [
+      'bank',
       'kernel',
       'domain',
       'event-store',
@@ -248,6 +256,7 @@ export const areas: Areas = {
       'event-store',
       'read-models',
       'commands',
+      'bank',
       'projections',
       'callbacks',
       'queries',

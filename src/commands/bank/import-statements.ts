@@ -20,7 +20,7 @@ import { encodeEvent } from '../../event-store/event-codec.js'
 import { type CommandContext, type Loaded, retryOnConflict } from '../handle-command.js'
 import type { BankCommands } from './bank-commands.js'
 
-export interface ImportRequest {
+interface ImportRequest {
   readonly records: AsyncIterable<BankRecord>
   /** The SHA-256 of the file in hex. */
   readonly sha256: string
@@ -38,7 +38,7 @@ export interface ImportRequest {
 }
 
 export type StatementSummary = Omit<ImportedStatement, 'by' | 'at'>
-export type ImportResult = { readonly accepted: true; readonly statements: readonly StatementSummary[] } | Refused
+type ImportResult = { readonly accepted: true; readonly statements: readonly StatementSummary[] } | Refused
 
 /** The number of entries that are compared at once. Those of one day are compared together unless there are more. */
 const maxCompared = 20_000

@@ -238,7 +238,7 @@ export function paymentIn(state: BankEntries, paymentId: string): FoundPayment |
 }
 
 /** Returns the money of a payment that no transfer uses. A payment cannot use more than is left of its entry. */
-export function unusedMinor({ payment, uses, siblings }: FoundPayment): bigint {
+function unusedMinor({ payment, uses, siblings }: FoundPayment): bigint {
   const sum = (all: readonly PaymentUse[]) => all.reduce((total, { amountMinor }) => total + amountMinor, 0n)
   const ofPayment = payment.paidAmountMinor - sum(uses)
   const ofEntry = payment.bookedAmountMinor - sum(siblings.flatMap((each) => each.uses))
@@ -276,7 +276,7 @@ export function entriesIdOf(entry: {
   return `${entry.accountId}-${entry.date}-${entry.direction[0]}-${entry.amountMinor}`
 }
 
-export const entryIdOf = (paymentId: string): string => paymentId.replace(/\.\d+$/, '')
+const entryIdOf = (paymentId: string): string => paymentId.replace(/\.\d+$/, '')
 export const entriesIdIn = (paymentId: string): string => entryIdOf(paymentId).replace(/-\d+$/, '')
 /** Returns the direction that the id of a payment states. */
 export const directionIn = (paymentId: string): 'credit' | 'debit' =>

@@ -15,7 +15,7 @@ import { type Compared, recordedEntries } from './same-entry.js'
 export type Mac = (purpose: string, text: string) => string
 
 /** The statement that an entry is in. */
-export interface EntrySource {
+interface EntrySource {
   readonly accountId: string
   readonly importId: string
   readonly family: FormatFamily
@@ -27,7 +27,7 @@ export function familyOf(format: StatementStart['format']): FormatFamily {
   return format.startsWith('MT') ? 'mt' : 'camt'
 }
 
-export interface RecordedEntries {
+interface RecordedEntries {
   readonly events: readonly BankEntryEvent[]
   /** The recorded entry of each entry of the file, in its order. */
   readonly entryIds: readonly string[]
@@ -159,7 +159,8 @@ function comparable(
   const accountNumber = account === null ? '' : plainAccountNumber(account)
   const text = plain([...remittance, creditorReference ?? ''].join(''))
   return {
-    endToEndMac: digest('end-to-end id', plain(endToEndId ?? '')),
+    // With the digest of the text, because some formats state the id there.
+    endToEndMac: digest('text', plain(endToEndId ?? '')),
     accountMac: digest('account', accountNumber),
     textMac: digest('text', text),
     personId: personIdOf(source.accountId, accountNumber || (name ?? '') || text || source.importId, mac),
@@ -167,6 +168,6 @@ function comparable(
 }
 
 /** Returns the id of the counterparty with this account number, or with this name if the bank states no account. */
-export function personIdOf(accountId: string, accountOrName: string, mac: Mac): string {
+function personIdOf(accountId: string, accountOrName: string, mac: Mac): string {
   return mac('bank counterparty', JSON.stringify([accountId, plainAccountNumber(accountOrName)]))
 }

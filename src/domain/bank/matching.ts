@@ -133,7 +133,7 @@ function hasEnded(matched: MatchedFacts['matched'], transfer: Transfer): boolean
   return isTerminal(status)
 }
 
-export interface ComparableText {
+interface ComparableText {
   /** Capital letters and digits. */
   readonly plain: string
   /** For each character of `plain`, whether a letter or digit is directly before it in the payment's text. */

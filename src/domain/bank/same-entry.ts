@@ -3,7 +3,7 @@ import type { BankEntries, FormatFamily, KnownEntry, RecordedPayment } from './b
 // Which entries of a file are recorded already. The same day arrives again in another file, format or granularity.
 
 /** An entry of a file, with the digests by which it is compared. All compared entries have the same account, day, direction and amount. */
-export interface ComparedEntry {
+interface ComparedEntry {
   readonly family: FormatFamily
   readonly currency: string
   readonly isReversal: boolean
@@ -19,8 +19,8 @@ export interface Compared {
 
 /**
  * Returns the recorded entry that each entry of a file is, or `undefined` for a new one. Equal references of the bank decide. Different ones mean
- * different entries within a family of formats only. Otherwise two entries are the same if nothing that both state differs: first those that
- * have something in common, then the rest in their order. So a file with more entries than are recorded always adds the difference.
+ * different entries within a family of formats only. Otherwise two entries are the same if nothing that both state differs: first those with
+ * the strongest evidence, then the rest in their order. So a file with more entries than are recorded always adds the difference.
  */
 export function recordedEntries(
   entries: readonly ComparedEntry[],
@@ -29,14 +29,11 @@ export function recordedEntries(
 ): readonly (KnownEntry | undefined)[] {
   const free = new Set(known.filter(({ entryId }) => !taken.has(entryId)))
   const found: (KnownEntry | undefined)[] = entries.map(() => undefined)
-  const passes = [hasSameReference, hasSameContent, isCompatible]
-  for (const isSame of passes) {
+  for (const least of [evidence.reference, evidence.id, evidence.text, evidence.account, evidence.none]) {
     entries.forEach((entry, n) => {
       if (found[n]) return
       for (const each of free) {
-        const { currency, isReversal } = entryOf(each)
-        if (currency !== entry.currency || isReversal !== entry.isReversal) continue
-        if (!isSame(entry, each)) continue
+        if (evidenceFor(entry, each) < least) continue
         found[n] = each
         free.delete(each)
         return
@@ -49,36 +46,31 @@ export function recordedEntries(
 /** Every payment of an entry states the entry. */
 const entryOf = ({ payments }: KnownEntry): RecordedPayment => payments[0]!.payment
 
-function hasSameReference({ bankReference, family }: ComparedEntry, known: KnownEntry): boolean {
-  const entry = entryOf(known)
-  return bankReference !== null && bankReference === entry.entryReference && family === entry.family
-}
+/** How surely two entries are the same. `none`: nothing that both state differs, or they state nothing in common. */
+const evidence = { different: 0, none: 1, account: 2, text: 3, id: 4, reference: 5 } as const
 
-function hasSameContent(entry: ComparedEntry, known: KnownEntry): boolean {
-  return isCompatible(entry, known) && likeness(entry, known) === 'same'
-}
-
-function isCompatible(entry: ComparedEntry, known: KnownEntry): boolean {
-  const { entryReference, family } = entryOf(known)
-  const haveReferences = entry.bankReference !== null && entryReference !== null
-  if (haveReferences && entry.family === family && entry.bankReference !== entryReference) return false
-  return likeness(entry, known) !== 'different'
-}
-
-/** Compares what both state about their payments. A different number of payments is a different granularity and compares nothing. */
-function likeness(compared: ComparedEntry, recorded: KnownEntry): 'same' | 'different' | 'unknown' {
+function evidenceFor(compared: ComparedEntry, recorded: KnownEntry): number {
+  const { currency, isReversal, family, entryReference } = entryOf(recorded)
+  if (compared.currency !== currency || compared.isReversal !== isReversal) return evidence.different
+  const isOneFamily = compared.family === family
+  if (isOneFamily && compared.bankReference !== null && entryReference !== null)
+    return compared.bankReference === entryReference ? evidence.reference : evidence.different
   const known = recorded.payments.filter(({ isSuperseded }) => !isSuperseded)
-  if (known.length !== compared.payments.length) return 'unknown'
-  let result: 'same' | 'unknown' = 'unknown'
-  for (const [n, stated] of compared.payments.entries()) {
-    const { payment } = known[n]!
-    for (const field of ['endToEndMac', 'accountMac', 'textMac'] as const) {
-      const [a, b] = [stated[field], payment[field]]
-      if (a === null || b === null) continue
-      if (a === b) result = 'same'
-      // Families of formats shorten texts differently.
-      else if (field !== 'textMac' || compared.family === payment.family) return 'different'
-    }
-  }
-  return result
+  // A different number of payments is a different granularity, in which nothing can be compared.
+  if (known.length !== compared.payments.length) return evidence.none
+  const found = compared.payments.map((stated, n) => paymentEvidence(stated, known[n]!.payment, isOneFamily))
+  return Math.min(...found)
+}
+
+function paymentEvidence(a: Compared, b: Compared, isOneFamily: boolean): number {
+  const differ = (x: string | null, y: string | null) => x !== null && y !== null && x !== y
+  const agree = (x: string | null, y: string | null) => x !== null && x === y
+  // Some formats have no field for the id, and state it in the text.
+  if (agree(a.endToEndMac, b.endToEndMac) || agree(a.endToEndMac, b.textMac) || agree(a.textMac, b.endToEndMac))
+    return differ(a.accountMac, b.accountMac) ? evidence.different : evidence.id
+  if (differ(a.endToEndMac, b.endToEndMac) || differ(a.accountMac, b.accountMac)) return evidence.different
+  if (agree(a.textMac, b.textMac)) return evidence.text
+  // Families of formats shorten texts differently.
+  if (isOneFamily && differ(a.textMac, b.textMac)) return evidence.different
+  return agree(a.accountMac, b.accountMac) ? evidence.account : evidence.none
 }

@@ -239,7 +239,7 @@ else {
     await page.getByText('Recorded on the transfer').waitFor()
     await page.getByRole('link', { name: 'PAYOUT-BAD' }).click()
     await page.getByText('The bank does not pay this withdrawal.').waitFor()
-    await page.getByText('AC01, the account number is wrong').waitFor()
+    await page.getByText('AC01, the account number is incorrect').waitFor()
     t.strictSame(await faultsOf(page), [])
     await page.close()
   })
