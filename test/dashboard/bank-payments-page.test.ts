@@ -33,7 +33,7 @@ t.test('a decided payment keeps its place, and the newer of two states is shown'
   t.match(withKnown({ items, fetchedMs: 1 }, known, {}), [{ status: 'used' }, { status: 'open' }])
   const later = [paymentOf('1', { status: 'explained' }), paymentOf('2')]
   t.match(withKnown({ items: later, fetchedMs: 3 }, known, {}), [{ status: 'explained' }, { status: 'open' }])
-  t.match(withKnown({ items: [paymentOf('2')], fetchedMs: 3 }, known, {}), [{ paymentId: '2' }, { status: 'used' }])
+  t.match(withKnown({ items: [paymentOf('2')], fetchedMs: 3 }, known, {}), [{ status: 'used' }, { paymentId: '2' }])
 })
 
 t.test('imported payments are shown before the list contains them, the latest day first', async (t) => {

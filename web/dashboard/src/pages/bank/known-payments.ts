@@ -17,7 +17,7 @@ interface Filter {
   readonly to?: string | undefined
 }
 
-/** Returns the listed payments, the latest day first, with those that are known. A decided payment keeps its place, so that nothing moves. */
+/** Returns the listed payments, the latest day first, with those that are known. A decided payment of the list keeps its place. */
 export function withKnown({ items, fetchedMs }: Listed, known: KnownPayments, filter: Filter): readonly BankPayment[] {
   const listed = new Set(items.map(({ paymentId }) => paymentId))
   const current = items.map((item) => {
@@ -28,7 +28,8 @@ export function withKnown({ items, fetchedMs }: Listed, known: KnownPayments, fi
     listed.has(payment.paymentId) || !matches(payment, filter) ? [] : [payment],
   )
   if (others.length === 0) return current
-  return [...current, ...others].sort((a, b) => (a.date === b.date ? 0 : a.date < b.date ? 1 : -1))
+  // The list has the newest of a day first.
+  return [...others.reverse(), ...current].sort((a, b) => (a.date === b.date ? 0 : a.date < b.date ? 1 : -1))
 }
 
 function matches({ accountId, date }: BankPayment, { account, from = '', to = '9' }: Filter): boolean {
