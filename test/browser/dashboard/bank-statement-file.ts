@@ -1,8 +1,5 @@
 import { camt053, ntry } from '../../bank-formats/bank-files.js'
 
-export const accountId = 'DE89370400440532013000'
-export const payeeAccount = 'DE02120300000000202051'
-
 export interface StatedEntry {
   readonly amount: string
   readonly direction: 'CRDT' | 'DBIT'

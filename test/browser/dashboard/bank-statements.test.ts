@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import t from 'tap'
 import type { Role } from '../../../src/domain/user/permissions.js'
+import { accountId, payeeAccount } from '../../bank/bank-world.js'
 import { createBody, manualDeposits, paths, paymentMethods, post } from '../../support/merchant-requests.js'
 import { launchBrowser } from '../launch-browser.js'
 import { until } from '../watched-page.js'
 import { faultsOf } from './axe.js'
-import { accountId, payeeAccount, type StatedEntry, statementFile } from './bank-statement-file.js'
+import { type StatedEntry, statementFile } from './bank-statement-file.js'
 import { context, narrow, startDashboard } from './dashboard-service.js'
 
 const now = Date.parse('2026-03-02T09:00:00.000Z')
@@ -23,7 +24,7 @@ else {
   const settings = { approvalAboveMinor: 5_000_00n }
   const world = await startDashboard(t, browser, settings, now, euro, { configuration })
   const { service, shop, create, listed, problems } = world
-  /** Opens a page whose dialogs are shown immediately, because axe computes the contrast of what is half visible. */
+  /** Opens a page whose dialogs are shown immediately, because axe also computes the contrast of a half visible dialog. */
   const open = (role: Role, path: string, options: BrowserContextOptions = {}) =>
     world.openAs(role, path, { reducedMotion: 'reduce', ...options })
   const { bank } = service.app.services
@@ -264,7 +265,7 @@ else {
     const csv = 'Date;Amount;Currency;Name;Text\n02.03.2026;12,00;EUR;Mary Jackson;hello\n'
     await chooseFile(page, 'export.csv', csv)
     await page.getByLabel('IBAN of the account').fill(accountId)
-    await page.getByRole('button', { name: 'Show what it contains' }).click()
+    await page.getByRole('button', { name: 'Show its content' }).click()
     await page.getByRole('heading', { name: 'Unknown: 1' }).waitFor()
     await page.getByRole('button', { name: 'Go back' }).click()
     await page.close()

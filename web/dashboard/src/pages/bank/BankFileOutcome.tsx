@@ -14,7 +14,7 @@ interface BankFileOutcomeProps {
   readonly onClose: () => void
 }
 
-/** Shows what was carried out, and what a transfer rejected. The list below has the payments that are still open. */
+/** Shows the payments that were carried out, and those that their transfers rejected. The list below has the payments that are still open. */
 export function BankFileOutcome({ response, onClose }: BankFileOutcomeProps) {
   const text = useText()
   const { statements, counts, payments, rejections } = response

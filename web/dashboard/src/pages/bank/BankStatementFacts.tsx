@@ -8,7 +8,7 @@ import { Facts } from '../../components/Facts'
 import { BankAmount } from './BankAmount'
 import { usePeriod } from './use-period'
 
-/** Shows what a statement contains, and what is wrong with its balances. */
+/** Shows the period, the balances and the sums of a statement, and their problems. */
 export function BankStatementFacts({ statement }: { readonly statement: BankStatement }) {
   const text = useText()
   const period = usePeriod()

@@ -24,7 +24,7 @@ interface PaymentFactsProps {
   readonly withAccount?: boolean
 }
 
-/** Shows what the bank states about a payment, and what was decided about it. */
+/** Shows the bank's data about a payment, and the decision about it. */
 export function PaymentFacts({ payment, withStatus = false, withAccount = false }: PaymentFactsProps) {
   const text = useText()
   const actorName = useActorName()

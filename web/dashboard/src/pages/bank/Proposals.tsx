@@ -16,7 +16,7 @@ interface ProposalsProps {
   readonly onUse?: ((proposal: BankProposal) => void) | undefined
 }
 
-/** Shows the transfers that a payment can belong to: what it would do, why, and what speaks against it. */
+/** Shows the transfers that a payment can belong to, with its effect on each, the reasons and the doubts. */
 export function Proposals({ payment, onUse }: ProposalsProps) {
   const text = useText()
   const refusalText = useRefusalText()

@@ -17,7 +17,7 @@ import { byAccount } from './reconciliation-days'
 const route = getRouteApi('/pages/reconciliation')
 const pageSize = 100
 
-/** Shows what each account booked on each day, and what became of it. */
+/** Shows the booked amounts of each account and day, and how much of them is used, explained or open. */
 export function ReconciliationPage() {
   const text = useText()
   const { currency } = useSession()

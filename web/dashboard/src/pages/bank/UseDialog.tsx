@@ -19,7 +19,7 @@ type Outcome = BankUsesResponse['items'][number]
 interface UseDialogProps {
   readonly chosen: readonly ChosenUse[]
   readonly onClose: () => void
-  /** Receives the payments as they are afterwards. */
+  /** Receives the payments in their new state. */
   readonly onDone: (payments: readonly BankPayment[]) => void
 }
 

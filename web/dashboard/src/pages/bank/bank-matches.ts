@@ -8,10 +8,10 @@ import type {
 export type FilePayment = BankFileResponse['payments'][number]
 type Facts = Pick<BankPayment, 'direction' | 'isReturn' | 'isReversal'>
 
-/** What a payment does to a transfer, in the words of `bank.does`. */
-export type Does = 'completed' | 'confirmed' | 'received' | 'returned'
+/** The effect of a payment on a transfer, as in the texts `bank.does`. */
+type Does = 'completed' | 'confirmed' | 'received' | 'returned'
 
-/** Returns what a use of the payment would do to the transfer. The server decides when it is used. */
+/** Returns the effect that a use of the payment would have on the transfer. The server decides when it is used. */
 export function doesTo(payment: Facts, { kind, transferStatus }: BankProposal): Does {
   if (kind === 'withdrawal' && payment.direction === 'credit') return 'returned'
   if (transferStatus === 'Completed') return 'confirmed'
@@ -43,7 +43,7 @@ export function isStillOpen({ applied }: FilePayment): boolean {
   return applied.every(({ refusal }) => refusal !== null)
 }
 
-export type Group = 'certain' | 'uncertain' | 'unknown'
+type Group = 'certain' | 'uncertain' | 'unknown'
 export const groups: readonly Group[] = ['certain', 'uncertain', 'unknown']
 
 export function groupOf(payment: Pick<BankPayment, 'proposals'>): Group {

@@ -3,7 +3,7 @@ import type { BankFileResponse } from '../../../../../src/http/dashboard/bank/ba
 import { api } from '../../api/api-client'
 import { useAction } from '../../api/use-action'
 
-export interface BankFile {
+interface BankFile {
   readonly name: string
   /** A copy, so that the file that is recorded is the one that was previewed. */
   readonly content: Blob
@@ -16,11 +16,11 @@ interface Sending {
   readonly account?: string | undefined
 }
 
-export interface SentFile extends Sending {
+interface SentFile extends Sending {
   readonly response: BankFileResponse
 }
 
-/** Sends a file of the bank: first to see what it means, then to record it. */
+/** Sends a file of the bank: first for a preview, then to record it. */
 export function useBankFile(onRecorded: (response: BankFileResponse) => void) {
   const [sending, setSending] = useState<Sending>()
   const [sent, setSent] = useState<SentFile>()
