@@ -11,11 +11,12 @@ import type { FileResult, PaymentResult, RejectionResult } from './bank-statemen
 /** Returns a payment in the form of JSON documents. Amounts are integers of minor units. */
 export function paymentView(found: FoundPayment) {
   const { payment, uses, explained } = found
+  const status = statusOf(found)
   const { paymentId, accountId, date, direction, currency, name, accountNumber, remittance } = payment
   const { bankReference, endToEndId, isReversal, isReturn, returnReasonCode, returnReasonText } = payment
   return {
     ...{ paymentId, accountId, date, direction, amountMinor: Number(payment.paidAmountMinor), currency },
-    ...{ status: statusOf(found), name, accountNumber, remittance, bankReference, endToEndId },
+    ...{ status, name, accountNumber, remittance, bankReference, endToEndId },
     ...{ isReversal, isReturn, returnReasonCode, returnReasonText },
     uses: uses.map(({ trackingId, amountMinor, effect, by }) => ({
       trackingId,
@@ -23,8 +24,8 @@ export function paymentView(found: FoundPayment) {
       effect,
       by,
     })),
-    explanation: explained?.explanation ?? null,
-    explainedBy: explained?.by ?? null,
+    explanation: status === 'explained' ? explained!.explanation : null,
+    explainedBy: status === 'explained' ? explained!.by : null,
     recordedAt: payment.at,
   }
 }

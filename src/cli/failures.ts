@@ -124,6 +124,8 @@ export function failureOf(error: unknown): Failure {
     const { code, values } = error
     return { status: error instanceof AlreadyDone ? 3 : 1, code, message, ...(values && { values }) }
   }
+  // To import the class would load the readers of bank files.
+  if (error.name === 'BankFileError') return failureOf(refusedBy((error as Error & { violation: Violation }).violation))
   const code = codesOfErrors[error.name]
   if (code !== undefined) return { status: code === 'invalid-configuration' ? 2 : 1, code, message }
   if ([TypeError, RangeError, ReferenceError].some((bug) => error instanceof bug))

@@ -126,7 +126,7 @@ function changesOf({ type, data }: BankEntryEvent, direction: 'credit' | 'debit'
     case 'BankPaymentAssigned':
       return [[data.wasExplained ? 'explained' : 'open', -data.usedAmountMinor]]
     case 'BankPaymentReleased':
-      return [['open', data.usedAmountMinor]]
+      return [[data.wasExplained ? 'explained' : 'open', data.usedAmountMinor]]
     case 'BankPaymentApplied':
       return [[sumOf(data.effect, direction), data.usedAmountMinor]]
     case 'BankPaymentExplained':

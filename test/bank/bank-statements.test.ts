@@ -160,7 +160,13 @@ t.test('a use that a process left is finished, for the user who began it', async
   const trackingId = await world.deposit('ORDER-77812')
   const { payments } = await world.importRecords(statementOf([entryOf({ payment: { remittance: ['?'] } })]))
   const { paymentId } = payments[0]!.found.payment
-  const cut = Object.create(world.transfers, { matchBankPayment: { value: () => Promise.reject(new Error('killed')) } })
+  const cut = new Proxy(world.transfers, {
+    get(target, name) {
+      if (name === 'matchBankPayment') return () => Promise.reject(new Error('killed'))
+      const value = target[name as keyof typeof target]
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
   const { BankCommands } = await import('../../src/commands/bank/bank-commands.js')
   const interrupted = new BankCommands(world.store, world.clock, world.bank.mac, cut)
   await t.rejects(interrupted.use(paymentId, trackingId, context), /killed/)

@@ -78,6 +78,7 @@ t.test('returns a complete transfer immediately', async (t) => {
     identityNumber: '10000000146',
     claimedBy: null,
     bankFile: null,
+    bankRejection: null,
     claimedUntil: null,
     approvedAmount: null,
     exceededLimits: [],

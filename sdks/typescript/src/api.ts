@@ -4,7 +4,7 @@
 export type Amount = string
 
 /** The JSON fields that are amounts. */
-export const amountFields: ReadonlySet<string> = new Set(['Amount','TransactionAmount','actualAmount','amount','approvedAmount','bookedAmount','confirmedAmount','correctedAmount','lateFunds','maxAmount','minAmount','previousAmount','proposedAmount','receivedAmount','receivedAmountChange','refundAmount','refundedAmount','repaymentAmount','reservedAmount','resolvedAmount','returnedAmount','transactionAmount'])
+export const amountFields: ReadonlySet<string> = new Set(['Amount','TransactionAmount','actualAmount','amount','approvedAmount','bookedAmount','confirmedAmount','correctedAmount','lateFunds','matchedAmount','maxAmount','minAmount','previousAmount','proposedAmount','receivedAmount','receivedAmountChange','refundAmount','refundedAmount','repaymentAmount','reservedAmount','resolvedAmount','returnedAmount','transactionAmount'])
 
 /** The known values. Later versions of the service can send others. */
 export const ErrorCode = {
@@ -57,6 +57,8 @@ export const ErrorCode = {
   UnknownMerchant: 40405,
   UnknownProjection: 40411,
   UnknownEvent: 40412,
+  UnknownBankAccount: 40413,
+  UnknownBankPayment: 40414,
   UnknownCustomer: 40421,
   ChangedMeanwhile: 40911,
   UserConflict: 40912,
@@ -77,8 +79,11 @@ export const ErrorCode = {
   EventReadable: 40932,
   BodyTooLarge: 41301,
   ReceiptTooLarge: 41302,
+  BankFileTooLarge: 41303,
   UnsupportedMediaType: 41501,
   NoReceipt: 41502,
+  NoBankFile: 41503,
+  BankFileUnreadable: 42201,
   TooManyRequests: 42901,
   LoginThrottled: 42902,
   ResentTooOften: 42904,
@@ -430,6 +435,18 @@ export interface EventData {
   readonly reference?: string | null | undefined
   /** Why a payout came back: a return reason code of ISO 20022. */
   readonly reasonCode?: string | undefined
+  /** What a payment of the bank's statement did, such as completed. */
+  readonly effect?: string | undefined
+  /** The amount that the bank booked; 0 if it rejected the payment. */
+  readonly matchedAmount?: Amount | undefined
+  /** The day on which the bank booked it. */
+  readonly bookedOn?: string | null | undefined
+  /** The bank's reference of the payment. */
+  readonly bankReference?: string | null | undefined
+  /** The bank's code for a return or a rejection, of ISO 20022. */
+  readonly bankReasonCode?: string | null | undefined
+  /** The bank's text about it. */
+  readonly bankReasonText?: string | null | undefined
   readonly userId?: string | undefined
   readonly name?: string | undefined
   readonly username?: string | undefined
@@ -680,6 +697,8 @@ export interface Transfer {
   readonly claimedUntil: string | null
   /** Withdrawals: the id of the latest bank file that contains it. The bank may have paid it. */
   readonly bankFile: string | null
+  /** Withdrawals: why the bank does not pay it, as a reason code of ISO 20022, until someone has decided what to do. NARR if the bank gave none. */
+  readonly bankRejection: string | null
   /** Withdrawals: the amount that a second user has approved. */
   readonly approvedAmount: Amount | null
   /** Withdrawals: the limits of the operator that it was beyond when its payout started, or would be now. A second user must approve it. */

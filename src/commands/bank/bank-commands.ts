@@ -92,6 +92,12 @@ export class BankCommands {
     if (!matchedAs(found)) return refuse('conflict', 'bank-payment-taken-back')
     const own = found.uses.find((each) => each.trackingId === trackingId)
     if (own?.effect) return { accepted: true, effect: own.effect }
+    const { transfer } = (await this.transfers.find(trackingId)) ?? {}
+    if (!transfer) return refuse('not-found', 'unknown-transfer')
+    const match = matchOf(found, amountMinor ?? own?.amountMinor)!
+    // Without this, each attempt that the transfer rejects would be two events.
+    const { refusal } = await this.transfers.tryMatch(transfer, match, context)
+    if (refusal && !own) return { accepted: false, refusal }
     const assigned = { amountMinor: amountMinor ?? own?.amountMinor ?? found.payment.paidAmountMinor }
     const command = { type: 'Assign', paymentId, trackingId, ...assigned, by: context.actor, at: this.clock() } as const
     const result = await handleCommand(this.store, bankEntriesDecider, streamOf(paymentId), command, context)

@@ -64,8 +64,8 @@ export const bankEntryEvents = {
   /** The payment's money is used for this transfer, and for no other. The transfer's own event follows. */
   BankPaymentAssigned: Data({ ...use, wasExplained: Type.Boolean() }),
   BankPaymentApplied: Data({ ...use, effect: BankEffect }),
-  /** The transfer rejected the payment, which is open again. */
-  BankPaymentReleased: Data({ ...use, rule: Text }),
+  /** The transfer rejected the payment, which is open or explained as before. */
+  BankPaymentReleased: Data({ ...use, rule: Text, wasExplained: Type.Boolean() }),
   /** A user said what the money is that belongs to no transfer. The payment can still be assigned. */
   BankPaymentExplained: Data({
     ...payment,
@@ -171,7 +171,7 @@ export const bankEntriesDecider: Decider<BankEntries, BankEntryCommand, BankEntr
         if (!own || own.effect !== null) return accept()
         const data = { ...common, trackingId, by, usedAmountMinor: own.amountMinor }
         if (command.type === 'Release')
-          return accept({ type: 'BankPaymentReleased', data: { ...data, rule: command.rule } })
+          return accept({ type: 'BankPaymentReleased', data: { ...data, rule: command.rule, wasExplained } })
         return accept({ type: 'BankPaymentApplied', data: { ...data, effect: command.effect } })
       }
     }
@@ -199,7 +199,7 @@ function next(before: KnownPayment, event: BankEntryEvent): KnownPayment {
   switch (event.type) {
     case 'BankPaymentAssigned': {
       const { trackingId, usedAmountMinor: amountMinor, by } = event.data
-      return { ...before, uses: [...uses, { trackingId, amountMinor, by, effect: null }], explained: null }
+      return { ...before, uses: [...uses, { trackingId, amountMinor, by, effect: null }] }
     }
     case 'BankPaymentApplied': {
       const { trackingId, effect } = event.data

@@ -168,6 +168,11 @@ export const TransferResponse = Type.Object(
     bankFile: NullableString({
       description: 'Withdrawals: the id of the latest bank file that contains it. The bank may have paid it.',
     }),
+    bankRejection: NullableString({
+      description:
+        'Withdrawals: why the bank does not pay it, as a reason code of ISO 20022, until someone has decided what to do. NARR if the bank gave none.',
+      examples: ['AC04'],
+    }),
     approvedAmount: Type.Unsafe<number | null>({
       type: ['number', 'null'],
       description: 'Withdrawals: the amount that a second user has approved.',

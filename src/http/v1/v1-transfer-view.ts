@@ -95,7 +95,8 @@ function viewOfRepayment({ repaymentId, referenceId, amountMinor, state, by, at,
 }
 
 function payoutView(transfer: Transfer) {
-  if (transfer.kind === 'deposit') return { claimedBy: null, claimedUntil: null, bankFile: null, approvedAmount: null }
+  if (transfer.kind === 'deposit')
+    return { claimedBy: null, claimedUntil: null, bankFile: null, bankRejection: null, approvedAmount: null }
   const { claim, approval, files } = transfer.payout
   const shown = isTerminal(transfer.status) ? null : claim
   const file = files.at(-1)
@@ -103,6 +104,7 @@ function payoutView(transfer: Transfer) {
     claimedBy: shown ? shownActor(shown.by) : null,
     claimedUntil: file ? null : (shown?.until ?? null),
     bankFile: file?.messageId ?? null,
+    bankRejection: transfer.rejection ? (transfer.rejection.reasonCode ?? 'NARR') : null,
     approvedAmount: approval ? toJsonNumber(approval.amountMinor) : null,
   }
 }

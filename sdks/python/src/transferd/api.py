@@ -59,6 +59,7 @@ AMOUNT_FIELDS = frozenset(
         "confirmedAmount",
         "correctedAmount",
         "lateFunds",
+        "matchedAmount",
         "maxAmount",
         "minAmount",
         "previousAmount",
@@ -139,6 +140,8 @@ class ErrorCode(IntEnum):
     UNKNOWN_MERCHANT = 40405
     UNKNOWN_PROJECTION = 40411
     UNKNOWN_EVENT = 40412
+    UNKNOWN_BANK_ACCOUNT = 40413
+    UNKNOWN_BANK_PAYMENT = 40414
     UNKNOWN_CUSTOMER = 40421
     CHANGED_MEANWHILE = 40911
     USER_CONFLICT = 40912
@@ -159,8 +162,11 @@ class ErrorCode(IntEnum):
     EVENT_READABLE = 40932
     BODY_TOO_LARGE = 41301
     RECEIPT_TOO_LARGE = 41302
+    BANK_FILE_TOO_LARGE = 41303
     UNSUPPORTED_MEDIA_TYPE = 41501
     NO_RECEIPT = 41502
+    NO_BANK_FILE = 41503
+    BANK_FILE_UNREADABLE = 42201
     TOO_MANY_REQUESTS = 42901
     LOGIN_THROTTLED = 42902
     RESENT_TOO_OFTEN = 42904
@@ -440,6 +446,18 @@ class EventData:
     reference: Optional[str] = _named("reference", default=None)
     #: Why a payout came back: a return reason code of ISO 20022.
     reason_code: Optional[str] = _named("reasonCode", default=None)
+    #: What a payment of the bank's statement did, such as completed.
+    effect: Optional[str] = _named("effect", default=None)
+    #: The amount that the bank booked; 0 if it rejected the payment.
+    matched_amount: Optional[Amount] = _named("matchedAmount", default=None)
+    #: The day on which the bank booked it.
+    booked_on: Optional[str] = _named("bookedOn", default=None)
+    #: The bank's reference of the payment.
+    bank_reference: Optional[str] = _named("bankReference", default=None)
+    #: The bank's code for a return or a rejection, of ISO 20022.
+    bank_reason_code: Optional[str] = _named("bankReasonCode", default=None)
+    #: The bank's text about it.
+    bank_reason_text: Optional[str] = _named("bankReasonText", default=None)
     user_id: Optional[str] = _named("userId", default=None)
     name: Optional[str] = _named("name", default=None)
     username: Optional[str] = _named("username", default=None)
@@ -647,6 +665,9 @@ class Transfer:
     claimed_until: Optional[str] = _named("claimedUntil")
     #: Withdrawals: the id of the latest bank file that contains it. The bank may have paid it.
     bank_file: Optional[str] = _named("bankFile")
+    #: Withdrawals: why the bank does not pay it, as a reason code of ISO 20022, until someone has
+    #: decided what to do. NARR if the bank gave none.
+    bank_rejection: Optional[str] = _named("bankRejection")
     #: Withdrawals: the amount that a second user has approved.
     approved_amount: Optional[Amount] = _named("approvedAmount")
     #: Withdrawals: the limits of the operator that it was beyond when its payout started, or would be
