@@ -3,7 +3,7 @@ import { entryOf, payeeAccount, statementOf } from './bank-world.js'
 
 /** What a bank did on some days, and whose money it is: the truth that statements tell in parts and in several formats. */
 
-export interface BankTruth {
+interface BankTruth {
   readonly entries: readonly TrueEntry[]
   readonly rejections: readonly PaymentStatus[]
 }

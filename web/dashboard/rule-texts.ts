@@ -1,3 +1,4 @@
+import { matchReasons } from '../../src/domain/bank/match-reasons.js'
 import { changeTexts } from '../../src/domain/refusal-texts.js'
 import { ruleTexts } from '../../src/domain/rule-texts.js'
 import { returnReasons } from '../../src/domain/transfer/return-reasons.js'
@@ -15,8 +16,9 @@ const ruleAndChangeTexts: { readonly [key: string]: string } = Object.fromEntrie
   ...Object.entries(changeTexts).map(([type, text]) => [`change.${type}`, `{by} ${text} at {at}.`]),
 ])
 
-/** The texts that the build adds to the English files, by file. The reasons of returned payouts are the domain's as well. */
+/** The texts that the build adds to the English files, by file. The reasons of matches and of returned payouts are the domain's as well. */
 export const englishTexts: { readonly [area: string]: { readonly [key: string]: string } } = {
+  bank: Object.fromEntries(Object.entries(matchReasons).map(([reason, words]) => [`reason.${reason}`, words])),
   errors: ruleAndChangeTexts,
   fields: Object.fromEntries(Object.entries(returnReasons).map(([code, words]) => [`reasonCode.${code}`, words])),
 }

@@ -15,3 +15,8 @@ export const matchReasons = {
   'several-transfers': 'another transfer fits too',
 } as const
 export type MatchReason = keyof typeof matchReasons
+
+/** Reasons that speak against a transfer, so that a person decides. */
+export const doubts: ReadonlySet<MatchReason> = new Set([
+  ...(['short-reference', 'part-of-word', 'other-amount', 'other-account', 'ended', 'several-transfers'] as const),
+])

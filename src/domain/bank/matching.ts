@@ -3,7 +3,7 @@ import { sepaText } from '../sepa-text.js'
 import { isTerminal } from '../transfer/status.js'
 import { availableMinor, keptMinor, type Transfer } from '../transfer/transfer.js'
 import type { MatchBankPayment } from '../transfer/transfer-commands.js'
-import type { MatchReason } from './match-reasons.js'
+import { doubts, type MatchReason } from './match-reasons.js'
 
 // Which transfer a payment of the bank belongs to. The result is a proposal: the transfer decides about its money.
 
@@ -33,10 +33,6 @@ const scores: { readonly [reason in MatchReason]: number } = {
   ...({ 'part-of-word': 10, account: 30, amount: 20, part: 5, 'other-amount': -10, 'other-account': -40 } as const),
   ...({ ended: -30, 'several-transfers': -5 } as const),
 }
-/** Reasons that speak against a transfer, so that a person decides. */
-const doubts: ReadonlySet<MatchReason> = new Set([
-  ...(['short-reference', 'part-of-word', 'other-amount', 'other-account', 'ended', 'several-transfers'] as const),
-])
 const identities: ReadonlySet<MatchReason> = new Set([
   ...(['end-to-end-id', 'bank-file', 'tracking-id', 'reference'] as const),
 ])

@@ -4,7 +4,7 @@ import { endpointWarnings } from '../../domain/merchant/merchant-settings.js'
 import type { RuleName } from '../../domain/rules.js'
 import { payoutTabs } from '../../domain/transfer/payout-queue.js'
 import { type Status, statusCodes } from '../../domain/transfer/status.js'
-import type { TransferKind } from '../../domain/transfer/transfer-events.js'
+import type { BankEffect, TransferKind } from '../../domain/transfer/transfer-events.js'
 import { type Permission, permissions, type Role, roles } from '../../domain/user/permissions.js'
 import { limitScopes } from '../../domain/withdrawal-limits.js'
 import { Type } from '../../kernel/typebox.js'
@@ -42,6 +42,13 @@ export const Reason = Type.String({ minLength: 1, maxLength: 500 })
 export const Kind = OneOf<readonly TransferKind[]>(['deposit', 'withdrawal'])
 export type Kind = Static<typeof Kind>
 export const StatusName = OneOf(Object.keys(statusCodes) as Status[])
+export const BankEffectName = OneOf<readonly BankEffect[]>([
+  'completed',
+  'confirmed',
+  'received',
+  'returned',
+  'rejected',
+])
 const RoleName = OneOf<readonly Role[]>(roles)
 const PermissionName = OneOf(Object.keys(permissions) as Permission[])
 const SixDigits = Type.String({ [typedAs]: 'code', pattern: '^[0-9]{6}$' })
@@ -351,6 +358,19 @@ export const TransferDetail = Type.Object({
   payoutReturns: List(
     Type.Object({ amountMinor: Minor, reasonCode: Text, reference: Text, receiptUrl: Nullable(Text), at: Time }),
   ),
+  /** The payments and rejections of bank files that concern it, oldest first. `bookedOn` is null for a rejection. */
+  bankPayments: List(
+    Type.Object({
+      bankPaymentId: Text,
+      effect: BankEffectName,
+      amountMinor: Minor,
+      bookedOn: Nullable(Text),
+      bankReference: Nullable(Text),
+      at: Time,
+    }),
+  ),
+  /** Why the bank does not pay the withdrawal, until someone has decided what to do. */
+  rejection: Nullable(Type.Object({ reasonCode: Nullable(Text), reasonText: Nullable(Text), at: Time })),
   /** The booked amount before each correction, oldest first. */
   corrections: List(Type.Object({ fromMinor: Minor })),
   /** The correction that waits for an approval. */

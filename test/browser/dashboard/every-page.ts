@@ -17,6 +17,8 @@ export async function createEveryPage(world: Dashboard) {
     ['approver', `/transfers/${states.late}`],
     ['approver', `/transfers/${states.claimed}`],
     ['approver', `/transfers/${states.mismatch}`],
+    ['approver', '/bank-statements'],
+    ['approver', '/reconciliation'],
     ['administrator', '/callbacks'],
     ['administrator', '/callbacks?view=live'],
     ['administrator', '/merchants'],

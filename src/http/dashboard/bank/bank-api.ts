@@ -1,7 +1,7 @@
 import { type MatchReason, matchReasons } from '../../../domain/bank/match-reasons.js'
 import type { RuleName } from '../../../domain/rules.js'
 import { Type } from '../../../kernel/typebox.js'
-import { Items, List, Nullable, OneOf, Reason, Text } from '../api.js'
+import { BankEffectName, Items, List, Nullable, OneOf, Reason, Text } from '../api.js'
 
 /** The API of the pages *Bank statements* and *Reconciliation*, as in `api.ts`: amounts are integers of minor units, sums their digits. */
 
@@ -9,7 +9,6 @@ const Minor = Type.Integer()
 const SumMinor = Type.String({ pattern: '^-?[0-9]+$' })
 const Direction = OneOf(['credit', 'debit'] as const)
 const PaymentStatus = OneOf(['open', 'applying', 'used', 'explained', 'superseded'] as const)
-const Effect = OneOf(['completed', 'confirmed', 'received', 'returned', 'rejected'] as const)
 const Day = Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' })
 /** Why a transfer rejects a payment. The pages format the values. */
 const Refusal = Type.Object({ rule: Type.Unsafe<RuleName>(Text), values: Type.Record(Text, Type.Unknown()) })
@@ -50,7 +49,7 @@ const payment = {
   isReturn: Type.Boolean(),
   returnReasonCode: Nullable(Text),
   returnReasonText: Nullable(Text),
-  uses: List(Type.Object({ trackingId: Text, amountMinor: Minor, effect: Nullable(Effect), by: Text })),
+  uses: List(Type.Object({ trackingId: Text, amountMinor: Minor, effect: Nullable(BankEffectName), by: Text })),
   explanation: Nullable(Text),
   explainedBy: Nullable(Text),
   recordedAt: Text,
@@ -109,7 +108,7 @@ export const BankFileResponse = Type.Object({
     Type.Object({
       ...payment,
       proposals: List(Proposal),
-      applied: List(Type.Object({ effect: Nullable(Effect), refusal: Nullable(Refusal) })),
+      applied: List(Type.Object({ effect: Nullable(BankEffectName), refusal: Nullable(Refusal) })),
     }),
   ),
   rejections: List(
@@ -149,12 +148,13 @@ export const BankUses = Type.Object({
     { minItems: 1, maxItems: 200 },
   ),
 })
+export type BankUses = (typeof BankUses)['static']
 /** Each payment after its use, with the effect, or why it was rejected. */
 export const BankUsesResponse = Items(
   Type.Object({
     paymentId: Text,
     trackingId: Text,
-    effect: Nullable(Effect),
+    effect: Nullable(BankEffectName),
     refusal: Nullable(Refusal),
     payment: Nullable(BankPayment),
   }),
@@ -164,9 +164,11 @@ export type BankUsesResponse = (typeof BankUsesResponse)['static']
 export const BankExplanation = Type.Object({ explanation: Reason })
 
 export const BankAccountsResponse = Items(Type.Object({ accountId: Text, merchantIds: Nullable(List(Text)) }))
+export type BankAccountsResponse = (typeof BankAccountsResponse)['static']
 export const BankAccountParams = Type.Object({ accountId: Text })
 /** The newest import first. */
 export const BankStatementsResponse = Items(Statement)
+export type BankStatementsResponse = (typeof BankStatementsResponse)['static']
 
 export const BankDaysQuery = Type.Object({
   account: Type.Optional(Text),

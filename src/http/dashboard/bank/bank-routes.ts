@@ -123,6 +123,8 @@ export const bankRoutes: FastifyPluginAsyncTypebox = async (app) => {
       const wanted = { mode, account, merchantIds: visibleTo(request) }
       const result = await importFile(sources, { bytes: () => chunksOf(body) }, wanted, context(request))
       if (!result.accepted) throw rejected(result)
+      // The list after an import must propose what the preview did.
+      reading = undefined
       const nameOf = actorNames(request)
       const named = (refusal: Violation | null) => refusal && ruleOf(withNames(refusal, nameOf))
       const own = (all: readonly ProposalView[]) =>

@@ -148,6 +148,10 @@ export async function detailOf(request: FastifyRequest, found: FoundTransfer): P
     payoutReturns: (transfer.kind === 'withdrawal' ? transfer.returns : []).map(({ amountMinor, ...each }) => {
       return { ...each, amountMinor: Number(amountMinor) }
     }),
+    bankPayments: transfer.bankPayments.map(({ reference: _, amountMinor, ...each }) => {
+      return { ...each, amountMinor: Number(amountMinor) }
+    }),
+    rejection: transfer.kind === 'withdrawal' ? transfer.rejection : null,
     corrections: transfer.corrections.map(({ fromMinor }) => ({ fromMinor: Number(fromMinor) })),
     proposedCorrection: proposed && {
       ...personOf(request, proposed.by),

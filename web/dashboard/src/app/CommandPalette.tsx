@@ -12,7 +12,7 @@ import {
   SunMoon,
   User,
 } from 'lucide-react'
-import { type ReactNode, type KeyboardEvent as TypedKey, useEffect, useState } from 'react'
+import type { ReactNode, KeyboardEvent as TypedKey } from 'react'
 import {
   Autocomplete,
   Dialog,
@@ -31,6 +31,7 @@ import { StatusBadge } from '../components/Badge'
 import { searchedText } from '../components/form-data'
 import { Time } from '../components/Time'
 import { useAmounts } from '../components/use-amounts'
+import { useDebounced } from '../components/use-debounced'
 import { useAppearance } from './appearance'
 import { currentSession } from './current-session'
 import { useChosenLanguage } from './language'
@@ -70,7 +71,6 @@ interface Entry {
   readonly run: () => void
 }
 
-const debounceMs = 150
 const minSearchLength = 2
 
 function Palette({ typed, onType, close }: CommandPaletteProps) {
@@ -160,16 +160,6 @@ function Matched({ label, typed }: { readonly label: string; readonly typed: str
       {label.slice(end)}
     </span>
   )
-}
-
-/** Returns the typed text once typing pauses. */
-function useDebounced(typed: string): string {
-  const [settled, setSettled] = useState(typed)
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(typed), debounceMs)
-    return () => clearTimeout(timer)
-  }, [typed])
-  return settled
 }
 
 function matching(entries: readonly Entry[], typed: string): readonly Entry[] {

@@ -10,6 +10,8 @@ const projectionsOf: { readonly [path: string]: readonly string[] } = {
   '/deposits': ['transfers'],
   '/withdrawals': ['transfers'],
   '/pay': ['transfers'],
+  '/bank-statements': ['bank-payments', 'bank-accounts'],
+  '/reconciliation': ['bank-days'],
   '/callbacks': ['callbacks'],
   '/statement': ['totals'],
 }

@@ -1,6 +1,8 @@
 import { createRouter } from '@tanstack/react-router'
 import { accountRoute } from '../pages/account/account-route'
 import { auditRoute } from '../pages/audit/audit-route'
+import { bankStatementsRoute } from '../pages/bank/bank-statements-route'
+import { reconciliationRoute } from '../pages/bank/reconciliation-route'
 import { callbacksRoute } from '../pages/callbacks/callbacks-route'
 import { galleryRoute } from '../pages/gallery/gallery-route'
 import { merchantRoute, merchantsRoute } from '../pages/merchants/merchants-route'
@@ -23,6 +25,8 @@ const routeTree = rootRoute.addChildren([
     withdrawalsRoute,
     transferRoute,
     payoutsRoute,
+    bankStatementsRoute,
+    reconciliationRoute,
     callbacksRoute,
     merchantsRoute,
     merchantRoute,

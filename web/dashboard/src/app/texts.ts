@@ -1,7 +1,9 @@
 import { useCallback } from 'react'
 import { type MessageFormatElement, useIntl } from 'react-intl'
+import type { MatchReason } from '../../../../src/domain/bank/match-reasons'
 import type account from '../../texts/account.en.json'
 import type audit from '../../texts/audit.en.json'
+import type bank from '../../texts/bank.en.json'
 import type callbacks from '../../texts/callbacks.en.json'
 import type common from '../../texts/common.en.json'
 import type errors from '../../texts/errors.en.json'
@@ -24,6 +26,7 @@ import { type Language, textFiles } from './text-files'
 interface Areas {
   readonly account: typeof account
   readonly audit: typeof audit
+  readonly bank: typeof bank
   readonly callbacks: typeof callbacks
   readonly common: typeof common
   readonly errors: typeof errors
@@ -44,6 +47,7 @@ interface Areas {
 /** A text, as the name of its file and its key, such as `common.close`. The English texts of rules are the server's. */
 export type TextId =
   | { [Area in keyof Areas]: `${Area}.${keyof Areas[Area] & string}` }[keyof Areas]
+  | `bank.reason.${MatchReason}`
   | `errors.rule.${NonNullable<Reason['rule']>}`
 type TextValues = Readonly<Record<string, string | number | bigint | Date | null | undefined>>
 export type Messages = Record<string, MessageFormatElement[]>

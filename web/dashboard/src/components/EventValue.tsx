@@ -22,6 +22,8 @@ export function EventValue({ name, value }: { readonly name: string; readonly va
   if (typeof value === 'string') {
     if (/^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value)) return <Time at={value} exact />
     if (/^(user|merchant|cli|system):.|^customer$/.test(value)) return <bdi title={value}>{actorName(value)}</bdi>
+    const effect = name === 'effect' ? known(`fields.effect.${value}`) : undefined
+    if (effect !== undefined) return effect
     const words = name === 'reasonCode' ? known(`fields.reasonCode.${value}`) : undefined
     if (words !== undefined) return text('transfer.reasonWithCode', { code: value, words })
     return name === 'receiptUrl' ? <ReceiptLink url={value} /> : <bdi>{value}</bdi>

@@ -15,7 +15,6 @@ import { Select } from '../../components/Select'
 import { StatementPeriod } from './StatementPeriod'
 import { StatementTable } from './StatementTable'
 import { type Days, daysOf, periodOf } from './statement-days'
-import './StatementPage.css'
 
 const route = getRouteApi('/pages/statement')
 

@@ -2,6 +2,7 @@ import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'
 import { DateField } from '../../components/DateField'
 import { type Days, isDay, lastDays, lastMonth, thisMonth } from './statement-days'
+import './StatementPeriod.css'
 
 interface StatementPeriodProps {
   readonly days: Days

@@ -3,6 +3,7 @@ import { FormattedDate } from 'react-intl'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { columns, type Line, type StatementRow, totalsOf } from './statement-totals'
+import './StatementTable.css'
 
 export function StatementTable({ items }: { readonly items: readonly StatementRow[] }) {
   const text = useText()

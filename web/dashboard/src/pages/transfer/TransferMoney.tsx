@@ -101,7 +101,7 @@ export function TransferMoney({ detail }: { detail: TransferDetail }) {
         <p className="muted small">{text('transfer.openUntil', { until: exactTime(intl, detail.expiresAt) })}</p>
       )}
       {detail.proposedCorrection && <Proposal proposed={detail.proposedCorrection} actions={detail.actions} />}
-      {detail.needsAttention && (!isProposed || detail.undecidedMinor > 0) && (
+      {detail.needsAttention && (!(isProposed || detail.rejection) || detail.undecidedMinor > 0) && (
         <p className="notice">
           {text(`transfer.attentionHelp.${detail.kind}`)}{' '}
           {text(detail.actions.some(isDecision) ? 'transfer.attentionDecide' : 'transfer.attentionWait')}

@@ -7,6 +7,7 @@ import { useText } from '../../app/texts'
 import { Button, ButtonLink } from '../../components/Button'
 import { Loaded } from '../../components/Loaded'
 import { Page } from '../../components/Page'
+import { BankPaymentsCard } from './BankPaymentsCard'
 import { LinkedPayouts } from './LinkedPayouts'
 import { TransferActions } from './TransferActions'
 import { TransferCallbacks } from './TransferCallbacks'
@@ -14,6 +15,7 @@ import { TransferDetails } from './TransferDetails'
 import { TransferHeadline } from './TransferHeadline'
 import { TransferMoney } from './TransferMoney'
 import { TransferPeople } from './TransferPeople'
+import { TransferRejection } from './TransferRejection'
 import { TransferSteps } from './TransferSteps'
 import { TransferStory } from './TransferStory'
 import { useFollowedTransfer, useTransfer, useTransferHistory } from './use-transfer'
@@ -62,6 +64,7 @@ function Transfer({ detail }: { detail: TransferDetail }) {
         <TransferHeadline detail={detail} />
         <TransferActions detail={detail} />
       </div>
+      <TransferRejection detail={detail} />
       <Loaded query={history}>
         {({ items }) => (
           <>
@@ -76,6 +79,7 @@ function Transfer({ detail }: { detail: TransferDetail }) {
               <div className="TransferPage-side">
                 <TransferMoney detail={detail} />
                 <LinkedPayouts refunds={detail.refunds} repayments={detail.repayments} />
+                <BankPaymentsCard bankPayments={detail.bankPayments} />
                 <TransferCallbacks trackingId={detail.trackingId} />
                 <TransferPeople detail={detail} items={items} />
               </div>
