@@ -165,7 +165,7 @@ function currencyOf(currency: string, place: string): string {
 }
 
 /**
- * Returns whether the balance of the account grows. A reversal states the direction of its own booking: ISO 20022 defines that if it is CRDT
+ * Returns whether the balance of the account grows. A reversal states the direction of the reversing booking: ISO 20022 defines that if it is CRDT
  * and RvslInd is true, the original operation was a debit. So RvslInd does not change the direction.
  */
 function directionOf(element: XmlElement): Direction {

@@ -1,7 +1,7 @@
 import type { BankPayment } from '../domain/bank/bank-records.js'
 import { hundredths, referenceOrNull, textOrNull, unstatedPayment, withoutSpaces } from './values.js'
 
-/** What the field `:86:` states about its entry. */
+/** The content of the field `:86:` of an entry. */
 interface MtDetails {
   /** The German code of the kind of the booking (GVC). */
   readonly kind: string | null

@@ -11,7 +11,7 @@ export interface MtField {
 /** The fields of MT940 and MT942, and those that German and Dutch banks add. A text can start with a colon, so any other tag is text. */
 const field = /^:(20|21|25P?|28C?|13D?|34F|60[FM]|61|86|62[FM]|64|65|90[CD]|NS|940|942):(.*)$/
 
-/** What stands between messages: SWIFT's blocks `{1:…}`, and the headers of ABN AMRO and of mainframes. */
+/** The text between messages: SWIFT's blocks `{1:…}`, and the headers of ABN AMRO and of mainframes. */
 const betweenMessages = /^(?:\s*|\{.*|-?\}.*|\$|94[02]|[A-Z]{4}[A-Z0-9]{2,8})$/
 
 const maxLinesOfField = 100

@@ -25,7 +25,7 @@ export function dateOf(text: string, place: string): string {
 /** Returns the trimmed text, or null if nothing is left. */
 export const textOrNull = (text: string | undefined): string | null => text?.trim() || null
 
-/** Returns the reference, or null for the words with which banks state that there is none. */
+/** Returns the reference, or null for the words that banks write in place of a missing one. */
 export function referenceOrNull(text: string | null | undefined): string | null {
   const reference = text?.trim() ?? ''
   return /^(not ?provided|nonref)?$/i.test(reference) ? null : reference

@@ -36,7 +36,7 @@ export interface PaymentResult {
   readonly found: FoundPayment
   readonly status: PaymentStatus
   readonly proposals: readonly ProposedUse[]
-  /** What was applied, or why it was rejected. */
+  /** The effect of each use, or why the transfer rejected it. */
   readonly results: readonly UseResult[]
 }
 

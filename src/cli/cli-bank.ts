@@ -104,7 +104,7 @@ export function addBankCommands(program: Command): void {
       return { paymentId, trackingId, effect }
     },
   })
-  defineCommand(bank, 'explain <paymentId>', 'record what money is that belongs to no transfer', {
+  defineCommand(bank, 'explain <paymentId>', 'explain money that belongs to no transfer', {
     examples: [
       'DE89370400440532013000-2026-11-27-d-1250-1 --reason "charges of the bank"',
       'DE89370400440532013000-2026-11-27-c-90000-1 --reason "capital, ticket 204" --json',
@@ -120,7 +120,7 @@ export function addBankCommands(program: Command): void {
   defineCommand(
     bank,
     'statements <account>',
-    'the imported statements of an account, and what is wrong with their balances',
+    'the imported statements of an account, and the problems of their balances',
     {
       examples: ['DE89370400440532013000', 'DE89370400440532013000 --json'],
       args: accountArgument,
@@ -137,7 +137,7 @@ export function addBankCommands(program: Command): void {
       text: (statements) => statementTable(statements),
     },
   )
-  defineCommand(bank, 'days <account>', 'what an account booked on each day, and what became of it', {
+  defineCommand(bank, 'days <account>', 'the sums of an account by day, and their use', {
     examples: ['DE89370400440532013000', 'DE89370400440532013000 --from 2026-11-01 --to 2026-11-30 --json'],
     args: accountArgument,
     options: { ...days, ...pageOptions(cursor) },

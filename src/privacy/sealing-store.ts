@@ -104,7 +104,7 @@ export function sealing(raw: EventStore, keys: CustomerKeys): EventStore {
     append: async (stream, expectedRevision, events) =>
       raw.append(stream, expectedRevision, await sealEvents(stream, events)),
     async appendInOrder(appends, options) {
-      // At once, so that the keys of new people share a write.
+      // Simultaneously, so that the keys of new people share a write.
       const sealing = appends.map(async (append): Promise<Append> => {
         return { ...append, events: await sealEvents(append.stream, append.events) }
       })

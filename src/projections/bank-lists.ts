@@ -65,7 +65,7 @@ function nextPayment(
   }
 }
 
-/** What an account booked on each day, and what became of it. */
+/** The sums that an account booked on each day, and their use. */
 export const bankDaysProjection: EventProjection = {
   name: 'bank-days',
   version: 1,

@@ -224,7 +224,7 @@ export interface BankPaymentDocument extends Document {
  */
 export type BankSums = Readonly<Record<'booked' | 'open' | 'completed' | 'received' | 'returned' | 'explained', string>>
 
-/** What an account booked on one day; `_id` is the account and the day. */
+/** The sums that an account booked on one day; `_id` is the account and the day. */
 export interface BankDayDocument extends Document {
   readonly accountId: string
   /** The start of the day. */

@@ -74,7 +74,7 @@ export async function bankWorld(t: Test, settings = merchantSettings) {
     async statusOf(trackingId: string) {
       return (await transfers.find(trackingId))!.transfer.status
     },
-    /** Imports records as a file of their own, after the lists show everything. */
+    /** Imports records as a separate file, after the lists show everything. */
     async importRecords(records: readonly BankRecord[], changes: Partial<FileRequest> = {}) {
       await stores.caughtUp(['transfers'])
       const sha256 = createHash('sha256').update(String(files++)).digest('hex')

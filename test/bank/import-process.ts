@@ -12,7 +12,7 @@ import { openTestReadModels } from '../support/read-models.js'
 import { transferCommands } from '../support/transfer-commands.js'
 import { until } from '../support/until.js'
 import { asyncOf, bankContext, merchantId, payeeAccount } from './bank-world.js'
-import { bankTruth, toldIn } from './random-bank.js'
+import { bankTruth, statementIn } from './random-bank.js'
 
 /**
  * Creates the same transfers and imports the same statements of a bank in every run, and prints a line for each payment that it uses: the program
@@ -75,7 +75,7 @@ const printing = Object.create(bank, {
 }) as BankCommands
 const sources = { bank: printing, transfers, readModels, currency: 'EUR', clock }
 for (const family of ['mt', 'camt', 'csv', 'camt'] as const) {
-  const records = asyncOf([...toldIn(family, truth.entries), ...truth.rejections])
+  const records = asyncOf([...statementIn(family, truth.entries), ...truth.rejections])
   const result = await importBankFile(
     sources,
     { records, sha256: family, mode: 'apply', merchantIds: null },

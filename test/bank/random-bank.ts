@@ -1,7 +1,7 @@
 import type { BankEntry, BankRecord, PaymentStatus } from '../../src/domain/bank/bank-records.js'
 import { entryOf, payeeAccount, statementOf } from './bank-world.js'
 
-/** What a bank did on some days, and whose money it is: the truth that statements tell in parts and in several formats. */
+/** The entries of a bank on some days with the owner of each, which statements contain in parts and in several formats. */
 
 interface BankTruth {
   readonly entries: readonly TrueEntry[]
@@ -91,7 +91,7 @@ export function bankTruth(
 }
 
 /** Returns a statement of a day in a family of formats, of all its entries or of some. */
-export function toldIn(family: 'camt' | 'mt' | 'csv', entries: readonly TrueEntry[]): readonly BankRecord[] {
+export function statementIn(family: 'camt' | 'mt' | 'csv', entries: readonly TrueEntry[]): readonly BankRecord[] {
   const format = ({ camt: 'camt.053', mt: 'MT940', csv: 'csv' } as const)[family]
   return statementOf(
     entries.map(({ entry, number }) => {

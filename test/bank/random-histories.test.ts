@@ -5,7 +5,7 @@ import { keptMinor, type Transfer } from '../../src/domain/transfer/transfer.js'
 import { type BankDayDocument, collections } from '../../src/read-models/documents.js'
 import { long } from '../support/long.js'
 import { bankWorld } from './bank-world.js'
-import { bankDays, bankTruth, type TrueEntry, toldIn } from './random-bank.js'
+import { bankDays, bankTruth, statementIn, type TrueEntry } from './random-bank.js'
 
 const families = ['camt', 'mt', 'csv'] as const
 
@@ -37,7 +37,9 @@ t.test('over random histories, money is used once and only for its own transfer,
       const truth = bankTruth(number, withdrawals, deposits)
       const entriesOn = (day: number) => truth.entries.filter(({ entry }) => entry.date === bankDays[day])
       const importOf = (family: (typeof families)[number], entries: readonly TrueEntry[]) =>
-        world.importRecords(toldIn(family, entries).map((each) => ('account' in each ? { ...each, account } : each)))
+        world.importRecords(
+          statementIn(family, entries).map((each) => ('account' in each ? { ...each, account } : each)),
+        )
       await world.importRecords(truth.rejections)
       for (const [family, day, part] of imports) {
         const some = entriesOn(day).filter(() => part === 0 || number(2) === 0)

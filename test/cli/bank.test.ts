@@ -30,7 +30,7 @@ t.test('imports a file, lists its payments, and explains one', async (t) => {
   t.match(await json('bank', 'explain', paymentId, '--reason', 'charges'), { paymentId, explanation: 'charges' })
   await until(async () => (await open()).length === 1)
   t.match(await json('bank', 'show', paymentId), { status: 'explained', explanation: 'charges', proposals: [] })
-  t.match(await runCli(directory, ['bank', 'show', 'no-such-payment']), { status: 1, stderr: /no such payment/ })
+  t.match(await runCli(directory, ['bank', 'show', 'no-such-payment']), { status: 1, stderr: /was not found/ })
   t.match(await runCli(directory, ['bank', 'use', paymentId, account]), { status: 1 })
   t.match(await json('bank', 'statements', account), [{ format: 'camt.053', entries: 2, newEntries: 2, problems: [] }])
   await until(

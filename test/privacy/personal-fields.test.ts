@@ -26,7 +26,7 @@ const notPersonal = new Set([
   ...['endToEndMac', 'accountMac', 'textMac', 'explanation', 'statementId', 'number', 'firstDate', 'lastDate'],
   ...['opening', 'closing', 'creditMinor', 'debitMinor', 'entries', 'newEntries', 'pendingEntries'],
   'payingAccountId',
-  // What a bank says about a transfer, without the bank's words.
+  // The bank's answer about a transfer, without its words.
   ...['bankPaymentId', 'effect', 'matchedAmountMinor', 'bookedOn', 'bankReference', 'bankReasonCode'],
   ...['resolvedAmountMinor', 'approvedAmountMinor', 'collectedAmountMinor', 'amountTexts'],
   // Refunds.

@@ -29,7 +29,7 @@ export const areas: Areas = {
   kernel: { areas: [], packages: [typebox, 'ibantools', 'lru-cache', 'p-queue', 'sodium-native'] },
   // Pure: events, states and decisions.
   domain: { areas: ['kernel'], packages: [], node: false },
-  // What the files of banks state.
+  // Readers of the files of banks.
   'bank-formats': { areas: ['kernel', 'domain'], packages: ['csv-parse', 'saxes'] },
   // The port and the codec.
   'event-store': { areas: ['kernel', 'domain'], packages: [eventLog] },

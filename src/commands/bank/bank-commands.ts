@@ -94,6 +94,8 @@ export class BankCommands {
     if (own?.effect) return { accepted: true, effect: own.effect }
     const { transfer } = (await this.transfers.find(trackingId)) ?? {}
     if (!transfer) return refuse('not-found', 'unknown-transfer')
+    const { merchantIds = null } = await this.account(found.payment.accountId)
+    if (merchantIds?.includes(transfer.merchantId) === false) return refuse('conflict', 'bank-account-other-merchant')
     const match = matchOf(found, amountMinor ?? own?.amountMinor)!
     // Without this, each attempt that the transfer rejects would be two events.
     const { refusal } = await this.transfers.tryMatch(transfer, match, context)

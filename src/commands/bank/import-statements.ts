@@ -40,7 +40,7 @@ interface ImportRequest {
 export type StatementSummary = Omit<ImportedStatement, 'by' | 'at'>
 type ImportResult = { readonly accepted: true; readonly statements: readonly StatementSummary[] } | Refused
 
-/** The number of entries that are compared at once. Those of one day are compared together unless there are more. */
+/** The maximum number of entries that are compared together. Those of one day are, unless there are more. */
 const maxCompared = 5_000
 const maxAppends = 200
 

@@ -441,7 +441,7 @@ export class TransferCommands {
     })
   }
 
-  /** Records what a bank says about a transfer, once. The claim of another user holds the transfer only if it is in no bank file. */
+  /** Records a bank's payment or rejection on its transfer, once. The claim of another user holds the transfer only if it is in no bank file. */
   async matchBankPayment(trackingId: string, match: BankMatch, context: CommandContext): Promise<TransferResult> {
     const payoutsStopped = await this.arePayoutsStopped()
     if (match.matched !== 'debit') {
@@ -456,7 +456,7 @@ export class TransferCommands {
     return this.#withPayouts(completion, result, context)
   }
 
-  /** Returns the transfer as it would be after what a bank says about it, or why it would reject that. Nothing is recorded. */
+  /** Returns the transfer as it would be after a bank's payment or rejection, or why it would reject that. Nothing is recorded. */
   async tryMatch(
     transfer: Transfer,
     match: BankMatch,
@@ -635,7 +635,7 @@ function dateOf({ format, date, timeZone }: BankFileRequest, at: string): string
   return format === 'csv' ? dateIn(timeZone, at) : (date ?? targetDayFrom(targetDate(at)))
 }
 
-/** What a bank says about a transfer, without the rules of its merchant. */
+/** A bank's payment or rejection for a transfer, without the rules of the transfer's merchant. */
 export type BankMatch = Pick<
   MatchBankPayment,
   | 'matched'

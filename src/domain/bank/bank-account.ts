@@ -100,7 +100,7 @@ export type StatementProblem =
   /** The statement before ends with another balance, so a statement between them is missing. */
   | { readonly problem: 'gap'; readonly differenceMinor: bigint; readonly after: string }
 
-/** Returns what is wrong with the balances of each statement. Reports of the same day contain one another, so only statements are compared. */
+/** Returns the problems of the balances of each statement. Reports of the same day contain one another, so only statements are compared. */
 export function statementProblems(statements: readonly ImportedStatement[]): ReadonlyMap<string, StatementProblem[]> {
   const problems = new Map<string, StatementProblem[]>()
   const complete = statements.flatMap(({ opening, closing, ...statement }) =>

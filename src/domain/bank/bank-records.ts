@@ -1,5 +1,5 @@
 /**
- * What a bank's file states, in the order of the file and in the same form for every format. Amounts are hundredths of their currency and
+ * The content of a bank's file, in the order of the file and in the same form for every format. Amounts are hundredths of their currency and
  * never negative, and days are such as `2026-03-02`. Null means that the file does not state it.
  */
 export type BankRecord = StatementStart | BankEntry | StatementEnd | PaymentStatus
@@ -91,7 +91,7 @@ export interface ReturnedPayment {
   readonly originalEndToEndId: string | null
 }
 
-/** What the bank says about a payment of a file that it received (pain.002). */
+/** The status of a payment of a file that the bank received (pain.002). */
 export interface PaymentStatus {
   readonly type: 'status'
   /** The id of the customer's file (`OrgnlMsgId`). */

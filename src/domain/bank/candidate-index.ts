@@ -3,7 +3,7 @@ import { isStoredUuid, storedUuid } from '../../kernel/uuid.js'
 import type { TransferKind } from '../transfer/transfer-events.js'
 import { comparableText, type MatchedFacts, referenceForms } from './matching.js'
 
-/** What a transfer can be found by in the payments of a bank. */
+/** The fields by which a transfer is found in the payments of a bank. */
 export interface CandidateFields {
   readonly trackingId: string
   readonly kind: TransferKind

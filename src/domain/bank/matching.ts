@@ -91,7 +91,7 @@ function reasonsFor(facts: MatchedFacts, text: ComparableText, transfer: Transfe
     account !== null &&
     plainAccountNumber(transfer.accountNumber) === plainAccountNumber(account)
   const amount = amountReason(facts, transfer)
-  // Neither the account nor the amount alone says which payment it is.
+  // Neither the account nor the amount alone identifies a payment.
   if (reasons.length === 0 && !(isSameAccount && amount === 'amount' && !isTerminal(transfer.status))) return []
   if (isSameAccount) reasons.push('account')
   // A bank can return a payment from another account than the one that it was sent to.
@@ -101,7 +101,7 @@ function reasonsFor(facts: MatchedFacts, text: ComparableText, transfer: Transfe
   return reasons
 }
 
-/** Returns how the amount fits to what is still expected for the transfer. */
+/** Returns how the amount fits to the amount that the transfer still expects. */
 function amountReason({ matched, amountMinor }: MatchedFacts, transfer: Transfer): MatchReason | undefined {
   if (matched === 'rejection') return undefined
   if (transfer.kind === 'withdrawal') {

@@ -7,7 +7,7 @@ import { commonFields, type Deposit, type MatchedPayment, type Transfer, type Wi
 import type { MatchBankPayment } from './transfer-commands.js'
 import type { BankEffect, TransferEvent } from './transfer-events.js'
 
-// What a bank says about a transfer: a payment of a statement, or the rejection of a payment. Each takes effect once.
+// A bank's answer about a transfer: a payment of a statement, or the rejection of a payment. Each takes effect once.
 
 /** The number of payments of one transfer. Each is kept in its state. */
 const maxMatches = 200

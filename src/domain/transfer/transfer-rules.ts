@@ -56,7 +56,8 @@ export const transferRules = {
   'bank-account-differs': 'The file is of the account {account}.',
   'bank-account-forbidden':
     'You cannot import statements of the account {account}, because it serves merchants that you do not see.',
-  'bank-payment-unknown': 'There is no such payment of a bank statement.',
+  'bank-account-other-merchant': 'The account of the payment does not serve the merchant of the transfer.',
+  'bank-payment-unknown': 'The payment of a bank statement was not found.',
   'bank-payment-used': 'The payment is used for the transfer {transfer}.',
   'bank-payment-taken-back':
     'The bank takes money of a customer back. Correct or cancel the deposit, and explain the payment.',

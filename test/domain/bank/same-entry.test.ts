@@ -37,7 +37,7 @@ t.test('a later report of the day adds only what is new, also with the same amou
   t.equal(after(['camt', a], ['camt', b]).length, 2, 'two reports without common entries')
   t.equal(after(['camt', a], ['camt', b], ['camt', b, a]).length, 2, 'the statement of the day, in another order')
   const same = withText('A', { bankReference: 'R3' })
-  t.equal(after(['camt', a], ['camt', a, same]).length, 2, 'two equal payments with references of their own')
+  t.equal(after(['camt', a], ['camt', a, same]).length, 2, 'two equal payments with different references')
 })
 
 t.test('the same day in another format records nothing', async (t) => {

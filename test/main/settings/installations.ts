@@ -157,6 +157,7 @@ async function startSandbox(): Promise<Installation & { readonly port: number; i
   const directory = temporaryDirectory(t)
   const inside = (name: string) => join(directory, name)
   mkdirSync(inside('masters'))
+  mkdirSync(inside('inbox'))
   writeFileSync(inside('masters/2026.key'), randomBytes(32).toString('hex'), { mode: 0o600 })
   const { port, release } = await reservePort()
   const environment = {
@@ -177,6 +178,7 @@ async function startSandbox(): Promise<Installation & { readonly port: number; i
     CALLBACK_TIMEOUT_MS: '150',
     COMPLETION_GUARD_FACTOR: '2',
     CORRECTION_DAYS: '0',
+    BANK_STATEMENTS_DIRECTORY: inside('inbox'),
     SMTP_URL: `smtp://127.0.0.1:${(mailServer.server.address() as AddressInfo).port}`,
     MAIL_FROM: 'Blue <no-reply@blue.example>',
     SMS_URL: smsUrl,

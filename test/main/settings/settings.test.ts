@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -484,6 +484,15 @@ const rows: { readonly [variable: string]: Row } = {
       },
     },
     others: 'The other threads complete no transfer with an amount that someone typed.',
+  },
+  BANK_STATEMENTS_DIRECTORY: {
+    effects: {
+      async projections() {
+        writeFileSync(sandbox.in('inbox/statement.sta'), readFileSync('test/fixtures/bank/german-mt940.sta'))
+        await until(() => existsSync(sandbox.in('inbox/imported')))
+      },
+    },
+    others: 'One thread imports the files.',
   },
   CORRECTION_DAYS: {
     effects: {

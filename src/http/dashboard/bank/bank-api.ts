@@ -78,7 +78,7 @@ const Statement = Type.Object({
   problems: List(
     Type.Object({
       problem: OneOf(['sum-differs', 'gap'] as const),
-      /** Of a gap: the last day before it. */
+      /** The last day before a gap; null for other problems. */
       after: Nullable(Text),
       differenceMinor: Minor,
     }),
@@ -178,7 +178,7 @@ export const BankDaysQuery = Type.Object({
   cursor: Type.Optional(Type.String({ maxLength: 400 })),
 })
 /**
- * What an account booked on each day and what became of it, the latest day first. Debits: `booked` = completed + explained + open + those in
+ * The sums that an account booked on each day, and their use, the latest day first. Debits: `booked` = completed + explained + open + those in
  * progress. Credits: `booked` = received + returned (money of withdrawals that came back) + explained + open. `filesMinor` is the sum of the bank files of the day.
  */
 export const BankDaysResponse = Type.Object({

@@ -158,14 +158,18 @@ export const bankRoutes: FastifyPluginAsyncTypebox = async (app) => {
     shown(request, await seenPayment(request, request.params.paymentId)),
   )
   app.post('/bank/uses', settle({ body: BankUses }, BankUsesResponse), async (request) => {
-    const items = []
+    const wanted = []
+    // Every item is checked first, because a failure would lose the results of earlier ones.
     for (const { paymentId, trackingId: given, amountMinor } of request.body.items) {
       await seenPayment(request, paymentId)
       const trackingId = storedUuid(given)
       const found = isStoredUuid(trackingId) ? await transfers.find(trackingId) : undefined
       if (!found || !sees(request.viewer, found.transfer.merchantId)) throw new RequestError('unknown-transfer')
       requireRecentSignIn(request, found.transfer)
-      const amount = amountMinor === undefined ? undefined : BigInt(amountMinor)
+      wanted.push({ paymentId, trackingId, amount: amountMinor === undefined ? undefined : BigInt(amountMinor) })
+    }
+    const items = []
+    for (const { paymentId, trackingId, amount } of wanted) {
       const result = await bank.use(paymentId, trackingId, context(request), amount)
       const payment = await shown(request, await seenPayment(request, paymentId))
       const refusal = result.accepted ? null : ruleOf(withNames(result.refusal, actorNames(request)))
