@@ -9,6 +9,7 @@ const eventStoreDb = [
   ...['long/service-on-eventstoredb', 'long/engine-outage', 'long/bad-events-eventstoredb'],
   ...['long/two-nodes-eventstoredb', 'long/copy-between-engines'],
 ]
+const statements = ['bank/damaged-files', 'bank/interrupted-imports', 'bank/random-histories']
 const clients = ['long/generated-clients', 'long/openapi-linters']
 /** The tests of the clients. */
 const sdks = ['long/sdks', 'long/sdk-runtimes', 'long/python-client']
@@ -40,9 +41,12 @@ const table = {
     'audit/',
     'attacks/05-sealed-again',
   ],
+  'src/bank/': statements,
   'src/bank-formats/': ['long/bank-files', 'bank-formats/properties'],
   'src/callbacks/': ['crash/', 'long/engine-outage', 'long/two-nodes'],
+  'src/commands/bank/': statements,
   'src/commands/': ['crash/one-terminal-event', 'commands/hash-uniqueness', 'http/repeats', 'http/repeated-creates'],
+  'src/domain/bank/': statements,
   'src/event-store/': [...eventStoreDb, 'crash/kill-during-creates', 'attacks/22-damaged-rows'],
   'src/http/dashboard/': [
     ...['long/dashboard/dashboard-failures', 'long/dashboard/viewing-transfers'],
