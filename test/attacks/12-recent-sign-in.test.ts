@@ -56,6 +56,8 @@ t.test('no change that concerns money or access lacks a recent sign-in', async (
   const named = (wanted: string) =>
     declared.filter(({ recent }) => recent === wanted).map(({ method, url }) => `${method} ${url.slice(14)}`)
   t.strictSame(named('large payments').sort(), [
+    'POST /bank/files',
+    'POST /bank/uses',
     'POST /transfers/:trackingId/complete',
     'POST /transfers/:trackingId/correct',
     'POST /transfers/:trackingId/pay-again',

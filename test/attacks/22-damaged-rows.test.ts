@@ -8,6 +8,7 @@ import { serve } from '@transferd/event-log-server/test/support/server-fixture'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { exportPages } from '../../src/audit/history/export.js'
+import { importFile } from '../../src/bank/import-path.js'
 import { IntegrityCommands } from '../../src/commands/integrity/integrity-commands.js'
 import { skipEvent } from '../../src/commands/skip-events.js'
 import {
@@ -24,6 +25,7 @@ import { startService } from '../../src/main/service.js'
 import { verifyLog } from '../../src/operations/audit/verify-log.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
 import { eraseCustomer } from '../../src/privacy/customer-erasure.js'
+import { camt053, ntry } from '../bank-formats/bank-files.js'
 import { startReceiver } from '../callbacks/receiver.js'
 import { context } from '../support/embedded-store.js'
 import { long } from '../support/long.js'
@@ -148,6 +150,15 @@ async function createHistory(t: Test) {
   const wrong = { trackingId, token: login.result, code: '000000' }
   await send(walletPaths.code, JSON.stringify(wrong))
   await send(walletPaths.code, JSON.stringify({ ...wrong, code: wallet.lastCode() }))
+  // A statement of a bank with a payment that is explained.
+  const bytes = async function* () {
+    yield Buffer.from(camt053(ntry()))
+  }
+  const { bank, transfers, readModels } = service
+  const sources = { bank, transfers, readModels, currency: 'TRY', clock }
+  const imported = await importFile(sources, { bytes }, { mode: 'record', merchantIds: null }, context)
+  if (!imported.accepted) throw new Error(imported.refusal.rule)
+  await bank.explain(imported.payments[0]!.found.payment.paymentId, 'charges', context)
   const { result: other } = await send(paths.withdrawal, createBody('withdrawal', secretKey, { userId: 'erased' }))
   await service.transfers.act(other.trackingId, { type: 'Complete' }, context)
   await until(async () => {

@@ -1,6 +1,9 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Command } from 'commander'
 import t from 'tap'
 import { buildProgram } from '../../src/cli/program.js'
+import { camt053, ntry } from '../bank-formats/bank-files.js'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { rawCells } from '../support/spreadsheet.js'
 import { cliJson, runCli } from './in-process.js'
@@ -20,6 +23,7 @@ function rowsOf(document: object): readonly Row[] {
 }
 
 const directory = temporaryDirectory(t)
+const bankAccount = 'DE89370400440532013000'
 const service = await startServiceProcess(t, { directory, seed: true })
 await cliJson(directory, 'users', 'create', '--email', 'ada@example.com', '--name', 'Ada, "A"', '--role', 'auditor')
 const newest = async (...list: string[]) => rowsOf(await cliJson<object>(directory, ...list, '--limit', '1'))[0] ?? {}
@@ -27,7 +31,13 @@ while (!('lastFailure' in (await newest('callbacks', 'list')) && 'amount' in (aw
 const arguments_: { readonly [name: string]: unknown } = {
   id: (await newest('merchants', 'list')).id,
   trackingId: (await newest('transfers', 'list')).trackingId,
+  account: bankAccount,
 }
+writeFileSync(join(directory, 'statement.xml'), camt053(ntry()))
+await cliJson(directory, 'bank', 'import', 'statement.xml', '--apply')
+while (!('paymentId' in (await newest('bank', 'payments'))));
+while (!('date' in (await newest('bank', 'days', bankAccount))));
+while (rowsOf(await cliJson<object>(directory, 'bank', 'accounts')).length === 0);
 // Nothing changes afterwards, except what the commands compute from the clock.
 await service.end('SIGTERM')
 

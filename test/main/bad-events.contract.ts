@@ -30,6 +30,8 @@ const knownTypes: { readonly [prefix: string]: string } = {
   'transfer-': 'TransferCompleted',
   'merchant-': 'MerchantSuspended',
   'payouts-': 'PayoutCounted',
+  'bankentries-': 'BankPaymentExplained',
+  'bankaccount-': 'StatementImported',
   'callback-': 'CallbackDelivered',
   'callbacks-': 'CallbackSweepAdvanced',
   'payment-': 'WalletLoggedIn',

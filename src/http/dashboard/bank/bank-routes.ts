@@ -177,7 +177,10 @@ export const bankRoutes: FastifyPluginAsyncTypebox = async (app) => {
     }
     return { items }
   })
-  const explain = settle({ params: BankPaymentParams, body: BankExplanation }, BankPayment)
+  const explain = app.viewers.allow('transfers:settle')(
+    { params: BankPaymentParams, body: BankExplanation },
+    BankPayment,
+  )
   app.post('/bank/payments/:paymentId/explain', explain, async (request) => {
     const { paymentId } = request.params
     const { explanation } = request.body
