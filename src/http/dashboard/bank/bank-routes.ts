@@ -21,6 +21,7 @@ import { bankAccounts, listBankDays, listBankPayments } from '../../../queries/b
 import { cursorOf, limitOf } from '../../query-parameters.js'
 import { invalid, RequestError, withNames } from '../../refusals.js'
 import { sendFailure } from '../../server/error-handler.js'
+import { endDeadline } from '../../server/request-deadline.js'
 import { checkText } from '../../settlement-checks.js'
 import { dashboardFailure, ruleOf } from '../dashboard-failure.js'
 import { requireRecentSignIn } from '../payouts/settlement-routes.js'
@@ -116,6 +117,8 @@ export const bankRoutes: FastifyPluginAsyncTypebox = async (app) => {
     )
     const options = { bodyLimit: maxFileBytes, ...settle({ querystring: BankFileQuery }, BankFileResponse) }
     files.post('/bank/files', options, async (request) => {
+      // Thousands of entries and their matches take longer than a single change.
+      endDeadline(request)
       const { body } = request
       if (!(body instanceof Buffer) || body.length === 0) throw new RequestError('no-bank-file')
       const { mode, account } = request.query
@@ -158,6 +161,7 @@ export const bankRoutes: FastifyPluginAsyncTypebox = async (app) => {
     shown(request, await seenPayment(request, request.params.paymentId)),
   )
   app.post('/bank/uses', settle({ body: BankUses }, BankUsesResponse), async (request) => {
+    endDeadline(request)
     const wanted = []
     // Every item is checked first, because a failure would lose the results of earlier ones.
     for (const { paymentId, trackingId: given, amountMinor } of request.body.items) {
