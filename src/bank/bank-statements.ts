@@ -28,8 +28,10 @@ export interface FileRequest {
   readonly account?: string | undefined
   /** `preview`: nothing is recorded. `record`: the entries. `apply`: the entries, and every certain match. */
   readonly mode: 'preview' | 'record' | 'apply'
-  /** The merchants that the user sees; null for all. A new account serves them. */
+  /** The merchants of the user; null for all. A new account serves them. */
   readonly merchantIds: readonly string[] | null
+  /** Whether these are all merchants at present. */
+  readonly seesAll?: boolean
 }
 
 export interface PaymentResult {
@@ -74,7 +76,7 @@ export async function importBankFile(
   context: CommandContext,
 ): Promise<FileResult> {
   const { bank, transfers, currency } = sources
-  const { mode, merchantIds: visible } = request
+  const { mode, merchantIds: visible, seesAll = false } = request
   const planned = new Map<string, Transfer>()
   const proposalSources = proposalSourcesOf(sources, planned)
   const counts = { used: 0, explained: 0, certain: 0, uncertain: 0, unknown: 0, applied: 0 }
@@ -110,14 +112,15 @@ export async function importBankFile(
     let isApplied = false
     for (const { trackingId, isCertain, refusal } of proposals) {
       if (mode !== 'apply' || !isCertain || refusal) continue
-      isApplied = (await transfers.matchBankPayment(trackingId, rejectionMatch(rejection), context)).accepted
+      const { accepted } = await transfers.matchBankPayment(trackingId, rejectionMatch(rejection), context)
+      isApplied ||= accepted
     }
     rejections.push({ rejection, proposals, isApplied })
   }
   const allows = async (accountId: string) => {
     const { merchantIds } = await bank.account(accountId)
     if (merchantIds === undefined && mode !== 'preview') await bank.assignAccount(accountId, visible, context)
-    return merchantIds === undefined || seesAccount(visible, merchantIds)
+    return merchantIds === undefined || seesAll || seesAccount(visible, merchantIds)
   }
   const isDryRun = mode === 'preview'
   const { records, sha256, account } = request

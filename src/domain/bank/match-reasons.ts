@@ -13,10 +13,12 @@ export const matchReasons = {
   'other-account': 'the account is different',
   ended: 'the transfer has ended',
   'several-transfers': 'another transfer fits too',
+  'received-before': 'a payment of the same amount was received before',
 } as const
 export type MatchReason = keyof typeof matchReasons
 
 /** Reasons that speak against a transfer, so that a person decides. */
 export const doubts: ReadonlySet<MatchReason> = new Set([
   ...(['short-reference', 'part-of-word', 'other-amount', 'other-account', 'ended', 'several-transfers'] as const),
+  'received-before',
 ])

@@ -31,11 +31,13 @@ export interface Proposal {
 const scores: { readonly [reason in MatchReason]: number } = {
   ...({ 'end-to-end-id': 100, 'bank-file': 80, 'tracking-id': 90, reference: 60, 'short-reference': 25 } as const),
   ...({ 'part-of-word': 10, account: 30, amount: 20, part: 5, 'other-amount': -10, 'other-account': -40 } as const),
-  ...({ ended: -30, 'several-transfers': -5 } as const),
+  ...({ ended: -30, 'several-transfers': -5, 'received-before': -10 } as const),
 }
-const identities: ReadonlySet<MatchReason> = new Set([
-  ...(['end-to-end-id', 'bank-file', 'tracking-id', 'reference'] as const),
-])
+/** The reasons that identify a transfer, by how exactly they do. */
+const identities: { readonly [reason in MatchReason]?: number } = {
+  ...{ 'end-to-end-id': 3, 'tracking-id': 2, 'bank-file': 1, reference: 1 },
+}
+const identityOf = (reasons: readonly MatchReason[]) => Math.max(0, ...reasons.map((reason) => identities[reason] ?? 0))
 
 /** A shorter reference can be in a text by accident. */
 const leastLength = 6
@@ -51,7 +53,7 @@ export function proposalsFor(facts: MatchedFacts, transfers: readonly Transfer[]
   const found = transfers
     .map((transfer) => ({ transfer, reasons: reasonsFor(facts, text, transfer) }))
     .filter(({ reasons }) => reasons.length > 0)
-  const identified = found.filter(({ reasons }) => reasons.some((reason) => identities.has(reason)))
+  const identified = found.filter(({ reasons }) => identityOf(reasons) > 0)
   // A reference within another one that is in the text, too, was not meant.
   const isWithin = (one: Transfer, other: Transfer) =>
     one !== other && plainReference(other.referenceId).includes(plainReference(one.referenceId))
@@ -62,10 +64,11 @@ export function proposalsFor(facts: MatchedFacts, transfers: readonly Transfer[]
   return found
     .map(({ transfer, reasons: own }): Proposal => {
       const rivals = clear.filter((each) => each.transfer !== transfer)
-      const isUnique = own.includes('end-to-end-id') || own.includes('bank-file') || rivals.length === 0
+      // The rejection of a file concerns each of its withdrawals.
+      const isOfFile = facts.matched === 'rejection' && own.includes('bank-file')
+      const isUnique = isOfFile || rivals.every((each) => identityOf(each.reasons) < Math.max(1, identityOf(own)))
       const reasons: readonly MatchReason[] = isUnique ? own : [...own, 'several-transfers']
-      const isCertain =
-        reasons.some((reason) => identities.has(reason)) && !reasons.some((reason) => doubts.has(reason))
+      const isCertain = identityOf(reasons) > 0 && !reasons.some((reason) => doubts.has(reason))
       const score = reasons.reduce((sum, reason) => sum + scores[reason], 0)
       return { trackingId: transfer.trackingId, reasons, score, isCertain }
     })
@@ -98,6 +101,9 @@ function reasonsFor(facts: MatchedFacts, text: ComparableText, transfer: Transfe
   else if (transfer.kind === 'withdrawal' && account !== null && matched === 'debit') reasons.push('other-account')
   if (amount && amountMinor > 0n) reasons.push(amount)
   if (hasEnded(matched, transfer)) reasons.push('ended')
+  // It can be the same payment, which another format dates differently.
+  const isKnown = transfer.bankPayments.some((each) => each.amountMinor === amountMinor && each.effect === 'received')
+  if (matched === 'credit' && isKnown) reasons.push('received-before')
   return reasons
 }
 

@@ -99,6 +99,30 @@ t.test('a part of a longer reference, a short one, and one of several are not ce
   t.equal(both[1]?.isCertain, false)
 })
 
+t.test(
+  'two transfers that the payment names equally well are not certain, and a weaker name does not matter',
+  async (t) => {
+    const [a, b] = [withdrawal(), withdrawal({ trackingId: '0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b11' })]
+    const both = proposalsFor(debit({ endToEndIds: [idOf(a), idOf(b)] }), [a, b])
+    t.match(both, [{ isCertain: false }, { isCertain: false }])
+    const named = proposalsFor(debit({ endToEndIds: [idOf(a)], lines: [b.referenceId] }), [a, b])
+    t.match(
+      named.find(({ trackingId }) => trackingId === a.trackingId),
+      { isCertain: true },
+    )
+  },
+)
+
+t.test('the same part twice is not certain, because it can be one payment with two dates', async (t) => {
+  const part = credit(['ORDER-77812'], { amountMinor: 40_00n })
+  const first = deposit('ORDER-77812')
+  const bank = { bankPaymentId: 'e', effect: 'received', reference: 'R1', matchedAmountMinor: 40_00n, bookedOn: null }
+  const reason = { by: 'user:ada', bankReference: null, bankReasonCode: null, bankReasonText: null }
+  const matched = { type: 'BankPaymentMatched', data: { ...common('deposit'), ...bank, ...reason } } as TransferEvent
+  t.match(proposalsFor(part, [first])[0], { isCertain: true })
+  t.match(proposalsFor(part, [evolve(first, matched) as Transfer])[0], { isCertain: false })
+})
+
 t.test('a part of the amount is certain for a long reference, and more than the rest never', async (t) => {
   const part = credit(['ORDER-77812'], { amountMinor: 60_00n })
   t.match(proposalsFor(part, [deposit('ORDER-77812')])[0], { isCertain: true, reasons: ['reference', 'part'] })

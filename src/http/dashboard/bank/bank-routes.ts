@@ -123,7 +123,7 @@ export const bankRoutes: FastifyPluginAsyncTypebox = async (app) => {
       if (!(body instanceof Buffer) || body.length === 0) throw new RequestError('no-bank-file')
       const { mode, account } = request.query
       if (mode === 'apply') app.viewers.requireRecent(request)
-      const wanted = { mode, account, merchantIds: visibleTo(request) }
+      const wanted = { mode, account, merchantIds: request.viewer.merchantIds, seesAll: visibleTo(request) === null }
       const result = await importFile(sources, { bytes: () => chunksOf(body) }, wanted, context(request))
       if (!result.accepted) throw rejected(result)
       // The list after an import must propose what the preview did.
