@@ -217,7 +217,6 @@ const moneyCommand: fc.Arbitrary<TransferCommand> = fc.oneof(
   approval,
   payoutReturn,
   bankMatch,
-  bankMatch,
   fc.constant({ type: 'ResolveAttention' as const, reason: 'settled', at: later }),
   fc.constant({ type: 'Reopen' as const, reason: 'the money arrived', at: later }),
 )
@@ -344,7 +343,7 @@ t.test('received = booked + held + returned + resolved after any sequence', asyn
         )
       },
     ),
-    { numRuns: 800 },
+    { numRuns: 1_600 },
   )
   for (const [name, count] of Object.entries({ ...seen, ...done })) t.ok(count > 20, `${name} occurred ${count} times`)
 })
@@ -426,7 +425,7 @@ t.test(
           },
         )
       }),
-      { numRuns: 1_000 },
+      { numRuns: 2_000 },
     )
     for (const [name, count] of Object.entries(seen)) t.ok(count > 20, `${name} occurred ${count} times`)
   },

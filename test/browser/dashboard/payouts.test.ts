@@ -367,7 +367,7 @@ else {
     t.strictSame(await faultsOf(page), [])
     await page.evaluate('window.scrollTo(0, document.body.scrollHeight)')
     await page.getByRole('button', { name: 'More', exact: true }).tap()
-    await page.getByRole('link', { name: 'Statement' }).tap()
+    await page.getByRole('link', { name: 'Statement', exact: true }).tap()
     await page.getByRole('heading', { name: 'Statement', level: 1 }).waitFor()
     await service.transfers.act(trackingId, { type: 'Cancel', message: null }, context)
   })

@@ -190,7 +190,7 @@ else {
     await page.getByRole('heading', { name: 'Your account' }).waitFor()
     await page.keyboard.press('Tab')
     t.equal(await page.evaluate('document.activeElement.textContent'), 'Skip to content')
-    await page.getByRole('link', { name: 'Statement' }).click()
+    await page.getByRole('link', { name: 'Statement', exact: true }).click()
     const heading = page.getByRole('heading', { level: 1, name: 'Statement' })
     await heading.waitFor()
     await page.locator('h1:focus').waitFor()

@@ -163,7 +163,8 @@ else {
   })
 
   t.test('every role has access to its own pages only', async (t) => {
-    const pagesOfAllRoles = ['Overview', 'Deposits', 'Withdrawals', 'Callbacks', 'Merchants', 'Statement']
+    const money = ['Deposits', 'Withdrawals', 'Bank statements', 'Reconciliation', 'Statement']
+    const pagesOfAllRoles = ['Overview', ...money, 'Callbacks', 'Merchants']
     const more = {
       viewer: [],
       operator: ['Pay withdrawals'],
