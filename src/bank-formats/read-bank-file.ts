@@ -23,7 +23,7 @@ const encodings: { readonly [name: string]: string } = {
 }
 
 /**
- * Reads a file of a bank in one pass and in bounded memory, and returns what it states in the order of the file. Its first bytes decide the
+ * Reads a file of a bank in one pass and in bounded memory, and returns its records in the order of the file. Its first bytes decide the
  * format. Only a CSV file needs `csv`. @throws BankFileError for anything that it cannot read correctly, after the records before it
  */
 export async function* readBankFile(

@@ -60,6 +60,7 @@ export type FileResult =
       readonly counts: PaymentCounts
       /** The payments that are open, or were until now, at most {@link maxShown}. */
       readonly payments: readonly PaymentResult[]
+      /** At most {@link maxShown}. */
       readonly rejections: readonly RejectionResult[]
     }
   | Refused
@@ -115,7 +116,7 @@ export async function importBankFile(
       const { accepted } = await transfers.matchBankPayment(trackingId, rejectionMatch(rejection), context)
       isApplied ||= accepted
     }
-    rejections.push({ rejection, proposals, isApplied })
+    if (rejections.length < maxShown) rejections.push({ rejection, proposals, isApplied })
   }
   const allows = async (accountId: string) => {
     const { merchantIds } = await bank.account(accountId)

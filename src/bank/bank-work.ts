@@ -26,9 +26,10 @@ interface Dependencies extends BankSources {
 export function startBankWork(deps: Dependencies): Part {
   return startUnderLease(deps, 'bank-statements', async ({ signal }, retry) => {
     const watch = watchDirectory(deps)
+    const failed = new Set<string>()
     while (!signal.aborted) {
       await retryWhileUnavailable(async () => {
-        await resumeUses(deps)
+        await resumeUses(deps, failed)
         await watch()
       }, retry)
       await pause(tickMs, signal)
@@ -36,7 +37,8 @@ export function startBankWork(deps: Dependencies): Part {
   })
 }
 
-async function resumeUses({ bank, readModels, clock, logger }: Dependencies): Promise<void> {
+/** `failed` are the payments whose failure was logged. */
+async function resumeUses({ bank, readModels, clock, logger }: Dependencies, failed: Set<string>): Promise<void> {
   const collection = readModels.collection(collections.bankPayments)
   const applying = await collection.find({ applying: true }, { sort: { position: 1 }, limit: pageSize })
   const before = Date.parse(clock()) - graceMs
@@ -46,7 +48,10 @@ async function resumeUses({ bank, readModels, clock, logger }: Dependencies): Pr
       await bank.resume(_id, contextOf())
     } catch (error) {
       if (error instanceof StoreUnavailableError) throw error
-      logger.error({ err: error }, 'a payment of a bank statement could not be recorded on its transfer')
+      // It is tried again every few seconds.
+      if (!failed.has(_id))
+        logger.error({ err: error }, 'a payment of a bank statement could not be recorded on its transfer')
+      failed.add(_id)
     }
   }
 }
@@ -58,34 +63,38 @@ async function resumeUses({ bank, readModels, clock, logger }: Dependencies): Pr
 export function watchDirectory(deps: Dependencies): () => Promise<void> {
   const { directory, logger } = deps
   let sizes = new Map<string, number>()
+  let isFailing = false
   return async () => {
     if (directory === undefined) return
-    const seen = new Map<string, number>()
-    for (const entry of await filesIn(directory, logger)) {
-      const file = join(directory, entry)
-      const { size } = await stat(file)
-      if (sizes.get(entry) !== size) {
-        seen.set(entry, size)
-        continue
-      }
-      const outcome = await importWatched(deps, file)
-      await mkdir(join(directory, outcome), { recursive: true })
-      // Another file of this name may have been imported.
-      const name = outcome === 'imported' ? `${deps.clock().replaceAll(':', '')} ${entry}` : entry
-      await rename(file, join(directory, outcome, name))
+    try {
+      sizes = await importComplete(deps, directory, sizes)
+      isFailing = false
+    } catch (error) {
+      if (error instanceof StoreUnavailableError || error instanceof ReadModelsUnavailableError) throw error
+      // It is read again every few seconds.
+      if (!isFailing) logger.error({ err: error }, 'the directory of bank statements cannot be read or changed')
+      isFailing = true
     }
-    sizes = seen
   }
 }
 
-async function filesIn(directory: string, logger: Logger): Promise<readonly string[]> {
-  try {
-    const entries = await readdir(directory, { withFileTypes: true })
-    return entries.filter((each) => each.isFile() && !each.name.startsWith('.')).map(({ name }) => name)
-  } catch (error) {
-    logger.error({ err: error }, 'the directory of bank statements cannot be read')
-    return []
+/** Returns the sizes of the files that are left. */
+async function importComplete(deps: Dependencies, directory: string, sizes: ReadonlyMap<string, number>) {
+  const left = new Map<string, number>()
+  const entries = await readdir(directory, { withFileTypes: true })
+  for (const { name } of entries.filter((each) => each.isFile() && !each.name.startsWith('.'))) {
+    const file = join(directory, name)
+    const { size } = await stat(file)
+    if (sizes.get(name) !== size) {
+      left.set(name, size)
+      continue
+    }
+    const outcome = await importWatched(deps, file)
+    await mkdir(join(directory, outcome), { recursive: true })
+    // With the time, because a bank can use a name again.
+    await rename(file, join(directory, outcome, `${deps.clock().replaceAll(':', '')} ${name}`))
   }
+  return left
 }
 
 async function importWatched(deps: Dependencies, file: string): Promise<'imported' | 'failed'> {

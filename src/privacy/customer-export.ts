@@ -1,5 +1,6 @@
 import { readHistory } from '../commands/handle-command.js'
-import { callbackStream, paymentStream, transferStream } from '../domain/streams.js'
+import { entriesIdIn } from '../domain/bank/bank-entries.js'
+import { bankEntriesStream, callbackStream, paymentStream, transferStream } from '../domain/streams.js'
 import type { Transfer } from '../domain/transfer/transfer.js'
 import type { DomainEvent } from '../event-store/event-codec.js'
 import { comparePositions } from '../event-store/event-store.js'
@@ -30,7 +31,16 @@ async function exportedTransfer({ store }: PrivacyParts, transfer: Transfer) {
       (await readHistory<DomainEvent>(store, stream)).map((entry) => ({ stream, ...entry })),
     ),
   )
-  const events = histories
+  // Of a payment's stream, which can hold the payments of others, only its own events.
+  const payments = await Promise.all(
+    transfer.bankPayments.map(async ({ bankPaymentId }) => {
+      const stream = bankEntriesStream(entriesIdIn(bankPaymentId))
+      const history = await readHistory<DomainEvent>(store, stream)
+      const own = history.filter(({ event }) => 'paymentId' in event.data && event.data.paymentId === bankPaymentId)
+      return own.map((entry) => ({ stream, ...entry }))
+    }),
+  )
+  const events = [...histories, ...payments]
     .flat()
     .sort((a, b) => comparePositions(a.position, b.position))
     .map(({ stream, revision, event: { type, data }, metadata: { actor } }) => {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { type CandidateFields, CandidateIndex } from '../domain/bank/candidate-index.js'
 import { isManual, type PaymentMethod } from '../domain/payment-method.js'
 import type { Status } from '../domain/transfer/status.js'
@@ -45,6 +46,8 @@ export async function matchCandidates(
             if (kind === 'withdrawal' || isManual(paymentMethods, document.paymentMethod as number))
               found.push(fieldsOf(document))
           if (!last || page.length < pageSize) break
+          // Hundreds of pages must not hold up the requests of this thread.
+          await setImmediate()
           cursor = { at: last.createdAt, position: last.position }
         }
       }

@@ -78,7 +78,7 @@ t.test('camt.054 has the payments of a batch that camt.053 of the day books as o
   t.equal(sum, booked!.amountMinor)
 })
 
-/** What is special about an entry, without its empty fields. */
+/** Returns the fields of an entry that have a value. */
 function summary({ direction, amountMinor, status, isReversal, fileId, payments, paymentCount }: BankEntry) {
   const sign = direction === 'credit' ? '+' : '-'
   const parts = payments.map((each) =>

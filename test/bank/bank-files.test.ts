@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import t from 'tap'
@@ -105,10 +105,22 @@ t.test('complete files of a watched directory are imported once, and damaged one
   t.same(readdirSync(directory).sort(), ['.part', 'damaged.xml', 'statement.xml'], 'a growing file is left')
   await watch()
   t.same(readdirSync(directory).sort(), ['.part', 'failed', 'imported'])
-  t.same(readdirSync(join(directory, 'failed')), ['damaged.xml'])
+  t.match(readdirSync(join(directory, 'failed')), [/damaged\.xml$/])
   t.match(readdirSync(join(directory, 'imported')), [/statement\.xml$/])
   t.match(lines.join(''), /a bank file was imported/)
   t.match(lines.join(''), /bank-file-/)
+  writeFileSync(join(directory, 'damaged.xml'), '<Document><BkToCstmrStmt>')
+  await watch()
+  await watch()
+  t.equal(readdirSync(join(directory, 'failed')).length, 2, 'a file of the same name replaces no other')
+  rmSync(directory, { recursive: true })
+  await watch()
+  await watch()
+  t.equal(
+    lines.filter((line) => line.includes('cannot be read or changed')).length,
+    1,
+    'a missing directory is logged once',
+  )
   const { statements } = await world.bank.account('DE89370400440532013000')
   t.match(statements, [{ by: 'system:bank' }])
 })

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import t from 'tap'
-import { bankEntriesDecider } from '../../src/domain/bank/bank-entries.js'
+import { type BankEntryEvent, bankEntriesDecider } from '../../src/domain/bank/bank-entries.js'
 import { streamPrefix } from '../../src/domain/streams.js'
 import { evolve, initialState, type Transfer, type TransferState } from '../../src/domain/transfer/transfer.js'
 import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
@@ -44,7 +44,7 @@ t.test('imports that are killed and repeated use each payment once, and lose non
         states.set(recorded.stream, evolve(states.get(recorded.stream) ?? initialState, event as TransferEvent))
       if (recorded.stream.startsWith(streamPrefix.bankEntries)) {
         const before = streams.get(recorded.stream) ?? bankEntriesDecider.initialState
-        streams.set(recorded.stream, bankEntriesDecider.evolve(before, event as never))
+        streams.set(recorded.stream, bankEntriesDecider.evolve(before, event as BankEntryEvent))
       }
     }
     const transfers = new Map([...states.values()].map((state) => [(state as Transfer).trackingId, state as Transfer]))

@@ -75,7 +75,7 @@ t.test('over random histories, money is used once and only for its own transfer,
           truth.entries.filter(({ owner }) => owner === trackingId),
         )
       }
-      // Of two equal payments to one account, a format without ids can tell only that one of them is new.
+      // A format without ids does not identify the new one of two equal payments to one account.
       t.ok(uncompleted <= openDebits, 'what the bank paid is completed, or a payment is open')
       await world.caughtUp(['bank-days'])
       const days = await world.readModels.collection(collections.bankDays).find({ accountId: account })

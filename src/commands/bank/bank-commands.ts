@@ -1,7 +1,11 @@
-import { type BankAccount, bankAccountDecider, type ImportedStatement } from '../../domain/bank/bank-account.js'
+import {
+  type BankAccount,
+  type BankAccountEvent,
+  bankAccountDecider,
+  type ImportedStatement,
+} from '../../domain/bank/bank-account.js'
 import {
   type BankEntries,
-  type BankEntryEvent,
   bankEntriesDecider,
   entriesIdIn,
   type FoundPayment,
@@ -16,22 +20,29 @@ import { bankAccountStream, bankEntriesStream } from '../../domain/streams.js'
 import type { BankEffect } from '../../domain/transfer/transfer-events.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import type { Clock } from '../../kernel/time.js'
-import { type CommandContext, handleCommand, type Loaded, loadStream } from '../handle-command.js'
+import { type CommandContext, handleCommand, type Loaded, loadStream, StreamCache } from '../handle-command.js'
 import type { BankMatch, TransferCommands } from '../transfer/transfers.js'
 
 export type UseResult = { readonly accepted: true; readonly effect: BankEffect } | Refused
 
+const maxKnownAccounts = 100
+
 /** Runs every command on the statements of banks. Each method may throw StoreUnavailableError, TooMuchContentionError, UnreadableEventError. */
 export class BankCommands {
+  /** An account has an event for each of its statements, and is read for each payment. */
+  readonly #accounts: StreamCache<BankAccount, Parameters<typeof bankAccountDecider.decide>[0], BankAccountEvent>
+
   constructor(
     readonly store: EventStore,
     readonly clock: Clock,
     readonly mac: Mac,
     private readonly transfers: TransferCommands,
-  ) {}
+  ) {
+    this.#accounts = new StreamCache(store, bankAccountDecider, maxKnownAccounts)
+  }
 
   async account(accountId: string): Promise<BankAccount> {
-    return (await loadStream(this.store, bankAccountDecider, bankAccountStream(accountId))).state
+    return (await this.#accounts.load(bankAccountStream(accountId))).state
   }
 
   /** Records whose transfers an account pays and receives; null for all merchants. */
@@ -58,24 +69,6 @@ export class BankCommands {
 
   entries(entriesId: string): Promise<Loaded<BankEntries>> {
     return loadStream(this.store, bankEntriesDecider, bankEntriesStream(entriesId))
-  }
-
-  /** Appends events to entries as they were loaded. @throws WrongExpectedRevisionError */
-  async recordEntries(
-    entriesId: string,
-    loaded: Loaded<BankEntries>,
-    events: readonly BankEntryEvent[],
-    context: CommandContext,
-  ) {
-    const options = { loaded, isTriedOnce: true }
-    await handleCommand(
-      this.store,
-      bankEntriesDecider,
-      bankEntriesStream(entriesId),
-      { type: 'Record', events },
-      context,
-      options,
-    )
   }
 
   async payment(paymentId: string): Promise<FoundPayment | undefined> {

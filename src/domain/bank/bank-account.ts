@@ -107,25 +107,28 @@ export function statementProblems(statements: readonly ImportedStatement[]): Rea
     opening && closing ? [{ ...statement, opening, closing }] : [],
   )
   const inOrder = complete.toSorted((a, b) => compare(a.closing.date, b.closing.date) || compare(a.at, b.at))
+  /** The statements of each currency and closing balance, in the same order. */
+  const byBalance = new Map<string, typeof inOrder>()
+  for (const statement of inOrder) {
+    const key = `${statement.currency} ${statement.closing.balanceMinor}`
+    byBalance.set(key, [...(byBalance.get(key) ?? []), statement])
+  }
+  /** The last statement of an earlier day and of the present one, by currency. */
+  const latest = new Map<string, { before: (typeof inOrder)[number] | undefined; now: (typeof inOrder)[number] }>()
   for (const statement of inOrder) {
     const { importId, opening, closing, creditMinor, debitMinor, currency } = statement
+    const known = latest.get(currency)
+    const before = known?.now.closing.date === closing.date ? known.before : known?.now
+    latest.set(currency, { before, now: statement })
     const found: StatementProblem[] = []
     const differenceMinor = closing.balanceMinor - (opening.balanceMinor + creditMinor - debitMinor)
     if (differenceMinor !== 0n) found.push({ problem: 'sum-differs', differenceMinor })
-    const earlier = inOrder.filter(
-      (each) => each.currency === currency && each.importId !== importId && each.closing.date < closing.date,
-    )
-    const last = earlier.at(-1)
-    const same = inOrder.some(
-      (each) =>
-        each.currency === currency &&
-        each.importId !== importId &&
-        each.closing.date <= closing.date &&
-        each.closing.balanceMinor === opening.balanceMinor,
-    )
-    if (last && !same) {
-      const difference = opening.balanceMinor - last.closing.balanceMinor
-      found.push({ problem: 'gap', differenceMinor: difference, after: last.closing.date })
+    const follows = byBalance
+      .get(`${currency} ${opening.balanceMinor}`)
+      ?.some((each) => each.importId !== importId && each.closing.date <= closing.date)
+    if (before && !follows) {
+      const difference = opening.balanceMinor - before.closing.balanceMinor
+      found.push({ problem: 'gap', differenceMinor: difference, after: before.closing.date })
     }
     if (found.length > 0) problems.set(importId, found)
   }

@@ -112,7 +112,6 @@ export interface PaymentUse {
 export type BankEntries = readonly KnownEntry[]
 
 type BankEntryCommand =
-  | { readonly type: 'Record'; readonly events: readonly BankEntryEvent[] }
   | ({ readonly type: 'Assign' } & UseCommand & { readonly amountMinor: bigint })
   | ({ readonly type: 'Apply' } & UseCommand & { readonly effect: BankEffect })
   | ({ readonly type: 'Release' } & UseCommand & { readonly rule: string })
@@ -127,7 +126,6 @@ const maxUses = 10_000
 export const bankEntriesDecider: Decider<BankEntries, BankEntryCommand, BankEntryEvent> = {
   initialState: [],
   decide(command, state) {
-    if (command.type === 'Record') return accept(...command.events)
     const found = paymentIn(state, command.paymentId)
     if (!found) return refuse('not-found', 'bank-payment-unknown')
     const { payment, uses, explained, isSuperseded } = found

@@ -6,7 +6,6 @@ import {
   entriesIdOf,
   type FormatFamily,
   type KnownEntry,
-  type RecordedPayment,
 } from './bank-entries.js'
 import type { BankEntry, BankPayment, StatementStart } from './bank-records.js'
 import { type Compared, recordedEntries } from './same-entry.js'
@@ -65,7 +64,9 @@ export function recordEntries(
     }
     for (const payment of missing) {
       const stated = { ...statedEntry(entry), importId, family, ...paymentData(payment, entryId, entry) }
-      events.push({ type: 'BankPaymentRecorded', data: { ...common, ...stated, ...comparable(payment, source, mac) } })
+      const personId = personIdOf(payment, accountId, stated.paymentId, mac)
+      const data = { ...common, ...stated, personId, ...comparable(payment, source, mac) }
+      events.push({ type: 'BankPaymentRecorded', data })
     }
     return entryId
   })
@@ -147,12 +148,8 @@ const maxText = 2_000
 const shortened = (text: string | null): string | null => (text === null || text === '' ? null : text.slice(0, maxText))
 
 /** Digests stay comparable after the counterparty was erased. */
-function comparable(
-  payment: NumberedPayment,
-  source: EntrySource,
-  mac: Mac,
-): Compared & Pick<RecordedPayment, 'personId'> {
-  const { endToEndId, account, name, remittance, creditorReference } = payment
+function comparable(payment: NumberedPayment, source: EntrySource, mac: Mac): Compared {
+  const { endToEndId, account, remittance, creditorReference } = payment
   const digest = (purpose: string, text: string) =>
     text === '' ? null : mac(`bank ${purpose}`, JSON.stringify([source.accountId, text]))
   const plain = (text: string) => folded(text).replaceAll(/[^\p{L}\p{N}]/gu, '')
@@ -163,11 +160,14 @@ function comparable(
     endToEndMac: digest('text', plain(endToEndId ?? '')),
     accountMac: digest('account', accountNumber),
     textMac: digest('text', text),
-    personId: personIdOf(source.accountId, accountNumber || (name ?? '') || text || source.importId, mac),
   }
 }
 
-/** Returns the id of the counterparty with this account number, or with this name if the bank states no account. */
-function personIdOf(accountId: string, accountOrName: string, mac: Mac): string {
-  return mac('bank counterparty', JSON.stringify([accountId, plainAccountNumber(accountOrName)]))
+/**
+ * Returns the id of the counterparty: the person with this account and name. Many people share the account of a payment service, and many a name,
+ * so without an account each payment has a counterparty of its own.
+ */
+function personIdOf({ account, name }: NumberedPayment, accountId: string, paymentId: string, mac: Mac): string {
+  const person = account === null ? [paymentId] : [plainAccountNumber(account), folded(name ?? '')]
+  return mac('bank counterparty', JSON.stringify([accountId, ...person]))
 }

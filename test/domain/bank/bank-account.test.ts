@@ -1,5 +1,6 @@
 import t from 'tap'
 import {
+  type BankAccountEvent,
   bankAccountDecider,
   bankAccountId,
   type ImportedStatement,
@@ -68,8 +69,11 @@ t.test('statements without balances, of another currency, or imported twice have
 })
 
 t.test('a statement is recorded once, and settings only if they change', async (t) => {
-  const decide = (command: Parameters<typeof bankAccountDecider.decide>[0], events: readonly unknown[] = []) => {
-    const state = (events as never[]).reduce(bankAccountDecider.evolve, bankAccountDecider.initialState)
+  const decide = (
+    command: Parameters<typeof bankAccountDecider.decide>[0],
+    events: readonly BankAccountEvent[] = [],
+  ) => {
+    const state = events.reduce(bankAccountDecider.evolve, bankAccountDecider.initialState)
     const decision = bankAccountDecider.decide(command, state)
     return decision.accepted ? decision.events : []
   }

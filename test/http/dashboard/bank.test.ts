@@ -1,5 +1,6 @@
 import t from 'tap'
 import { eraseCounterparty, eraseCustomer } from '../../../src/privacy/customer-erasure.js'
+import { exportCustomer } from '../../../src/privacy/customer-export.js'
 import { camt053, ntry } from '../../bank-formats/bank-files.js'
 import { depositRequest, withdrawalRequest } from '../../domain/transfer-samples.js'
 import { signInAs } from '../../support/dashboard.js'
@@ -134,6 +135,10 @@ t.test('erasing a customer erases the counterparty of its payments, in events an
   const { transfer } = (await transfers.find(trackingId))!
   const { bankPaymentId } = transfer.bankPayments[0]!
   t.match((await bank.payment(bankPaymentId))!.payment, { name: 'Hidden Person' })
+  const customer = { merchantId, userId: 'erased-1' }
+  const exported = JSON.stringify(await exportCustomer(service.http.privacy, customer))
+  t.match(exported, /Hidden Person/, 'an access request shows the payment')
+  t.notMatch(exported, /private note/, 'but no other payment of the same amount')
   const erased = await eraseCustomer(service.http.privacy, { merchantId, userId: 'erased-1' }, 'request', context)
   t.match(erased, { accepted: true })
   t.match((await bank.payment(bankPaymentId))!.payment, {
