@@ -133,8 +133,8 @@ function changesOf({ type, data }: BankEntryEvent, direction: 'credit' | 'debit'
       return data.wasExplained
         ? []
         : [
-            ['open', -data.paidAmountMinor],
-            ['explained', data.paidAmountMinor],
+            ['open', -data.explainedAmountMinor],
+            ['explained', data.explainedAmountMinor],
           ]
     default:
       return []

@@ -1,5 +1,7 @@
 import t from 'tap'
+import { statusOf } from '../../src/domain/bank/bank-entries.js'
 import { needsAttention } from '../../src/domain/transfer/transfer.js'
+import { collections } from '../../src/read-models/documents.js'
 import { merchantSettings } from '../support/merchant-requests.js'
 import { bankWorld, bankContext as context, entryOf, payeeAccount, statementOf } from './bank-world.js'
 
@@ -142,6 +144,22 @@ t.test('unknown money stays open until a user explains it, and can be used after
   const trackingId = await world.deposit('ORDER-77812')
   t.match(await world.bank.use(paymentId, trackingId, context), { accepted: true, effect: 'received' })
   t.match(await world.bank.explain(paymentId, 'mistake', context), { refusal: { rule: 'bank-payment-used' } })
+})
+
+t.test('the rest of an entry without named payments can be explained, and the sums of the day agree', async (t) => {
+  const world = await bankWorld(t)
+  const trackingId = await world.withdrawal('W-1', 60_00n)
+  const { payments } = await world.importRecords(statementOf([entryOf({ direction: 'debit', fileId: 'other' })]))
+  const { paymentId } = payments[0]!.found.payment
+  t.match(await world.bank.use(paymentId, trackingId, context, 60_00n), { accepted: true, effect: 'completed' })
+  t.match(await world.bank.use(paymentId, await world.withdrawal('W-2'), context), {
+    refusal: { rule: 'bank-payment-too-small' },
+  })
+  t.match(await world.bank.explain(paymentId, 'paid by mistake', context), { accepted: true })
+  t.equal(statusOf((await world.bank.payment(paymentId))!), 'explained')
+  await world.caughtUp(['bank-days'])
+  const [day] = await world.readModels.collection(collections.bankDays).find({})
+  t.match(day, { debit: { booked: '10000', completed: '6000', explained: '4000', open: '0' } })
 })
 
 t.test('no payment is used for two transfers, also by two users at the same time', async (t) => {

@@ -21,7 +21,15 @@ const notPersonal = new Set([
   ...['reasonCode', 'callbackOnMoney'],
   // A payment of a statement, without its counterparty, and the account of the operator.
   ...['accountId', 'date', 'entryId', 'paymentId', 'importId', 'family', 'direction', 'isReversal', 'currency'],
-  ...['bookedAmountMinor', 'paidAmountMinor', 'usedAmountMinor', 'supersededAmountMinor', 'entryKind', 'fileId'],
+  ...[
+    'bookedAmountMinor',
+    'paidAmountMinor',
+    'usedAmountMinor',
+    'explainedAmountMinor',
+    'supersededAmountMinor',
+    'entryKind',
+    'fileId',
+  ],
   ...['paymentCount', 'entryReference', 'personId', 'isReturn', 'returnReasonCode', 'wasExplained', 'rule'],
   ...['endToEndMac', 'accountMac', 'textMac', 'explanation', 'statementId', 'number', 'firstDate', 'lastDate'],
   ...['opening', 'closing', 'creditMinor', 'debitMinor', 'entries', 'newEntries', 'pendingEntries'],

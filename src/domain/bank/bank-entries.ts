@@ -71,7 +71,7 @@ export const bankEntryEvents = {
     ...payment,
     by: Actor,
     explanation: Text,
-    paidAmountMinor: PositiveMinor,
+    explainedAmountMinor: PositiveMinor,
     wasExplained: Type.Boolean(),
   }),
   /** The counterparty was erased. */
@@ -137,13 +137,15 @@ export const bankEntriesDecider: Decider<BankEntries, BankEntryCommand, BankEntr
         return found.isErased ? accept() : accept({ type: 'BankCounterpartyErased', data: common })
       case 'Explain': {
         const { explanation, by } = command
-        if (uses.length > 0) return refuse('conflict', 'bank-payment-used', { transfer: uses[0]!.trackingId })
+        const explainedAmountMinor = unusedMinor(found)
+        const isLeft = uses.every(({ effect }) => effect !== null) && explainedAmountMinor > 0n
+        if (uses.length > 0 && !isLeft)
+          return refuse('conflict', 'bank-payment-used', { transfer: uses[0]!.trackingId })
         if (isSuperseded) return refuse('conflict', 'bank-payment-detailed')
         if (explained?.explanation === explanation) return accept()
-        const { paidAmountMinor } = payment
         return accept({
           type: 'BankPaymentExplained',
-          data: { ...common, by, explanation, paidAmountMinor, wasExplained },
+          data: { ...common, by, explanation, explainedAmountMinor, wasExplained },
         })
       }
       case 'Assign': {
@@ -250,8 +252,7 @@ export function statusOf(found: FoundPayment): PaymentStatus {
   const { uses, explained, isSuperseded } = found
   if (uses.some(({ effect }) => effect === null)) return 'applying'
   if (isSuperseded) return 'superseded'
-  if (uses.length > 0)
-    return unusedMinor(found) > 0n && found.payment.paymentId === found.payment.entryId ? 'open' : 'used'
+  if (uses.length > 0 && (found.payment.paymentId !== found.payment.entryId || unusedMinor(found) === 0n)) return 'used'
   return explained ? 'explained' : 'open'
 }
 
