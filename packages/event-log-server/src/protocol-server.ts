@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Server, ServerCredentials } from '@grpc/grpc-js'
-import { Groups, protocolLock, tryProcessLock } from '@transferd/event-log/groups'
+import { Groups, protocolLock } from '@transferd/event-log/groups'
 import { AccessControl, type AccessOptions } from './access/access-control.js'
 import { appendCall } from './calls/append-call.js'
 import { batchAppendCall } from './calls/batch-append-call.js'
@@ -54,7 +54,7 @@ export interface ProtocolServer {
 /** Serves a log over EventStoreDB's gRPC protocol. */
 export async function startProtocolServer(options: ProtocolOptions): Promise<ProtocolServer> {
   const { store, tls, isWritable, onFault } = options
-  const lock = isWritable ? tryProcessLock(store.directory, protocolLock) : undefined
+  const lock = isWritable ? store.locks.tryTake(protocolLock) : undefined
   const matching = new MatchingBudgets()
   const groups =
     lock &&

@@ -14,6 +14,7 @@ import type {
 } from './event-log-types.js'
 import { toPosition } from './file/event-body.js'
 import { walPath } from './file/log-file.js'
+import { fileLocks, type ProcessLocks } from './file/process-lock.js'
 import { CommitWatcher } from './reader/commit-watcher.js'
 import { LogReader } from './reader/log-reader.js'
 import { StreamActivity } from './reader/stream-activity.js'
@@ -31,8 +32,10 @@ export class Log {
   readonly commits: CommitWatcher
   readonly activity: StreamActivity
   readonly client: WriterClient
+  readonly locks: ProcessLocks
 
-  constructor(readonly directory: string) {
+  constructor(directory: string) {
+    this.locks = fileLocks(directory)
     this.reader = new LogReader(directory)
     this.commits = new CommitWatcher(walPath(directory), () => this.reader.lastPosition())
     this.activity = new StreamActivity(this.reader, this.commits)

@@ -1,6 +1,7 @@
 import type { ExpectedRevision } from './event-log-types.js'
 import { type EventContent, encodeBody } from './file/event-body.js'
 import { prepareLog } from './file/log-file.js'
+import type { ProcessLocks } from './file/process-lock.js'
 import { createTemporaryDirectory } from './file/temporary-directory.js'
 import { Log } from './log.js'
 import type { LogReader } from './reader/log-reader.js'
@@ -15,6 +16,7 @@ import { WriterHost } from './writer/writer-host.js'
 export class StreamStore {
   readonly reader: LogReader
   readonly activity: StreamActivity
+  readonly locks: ProcessLocks
   readonly #log: Log
   readonly #host: WriterHost
   #isClosed = false
@@ -31,13 +33,14 @@ export class StreamStore {
   }
 
   private constructor(
-    readonly directory: string,
+    directory: string,
     private readonly dispose: () => void,
   ) {
     prepareLog(directory)
     this.#log = new Log(directory)
     this.reader = this.#log.reader
     this.activity = this.#log.activity
+    this.locks = this.#log.locks
     this.#host = new WriterHost(directory, this.#log.client)
   }
 

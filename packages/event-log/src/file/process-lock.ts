@@ -13,10 +13,19 @@ export interface ProcessLock {
   release(): void
 }
 
-/**
- * Takes the lock with this name in the directory, or returns `undefined` if it is already held. The lock is that of a SQLite file in
- * `locks/`, which the operating system releases however the process ends.
- */
+/** The named locks of a log. */
+export interface ProcessLocks {
+  /** Returns `undefined` if the lock is already held. */
+  tryTake(name: string): ProcessLock | undefined
+  isTaken(name: string): boolean
+}
+
+/** Returns the locks of SQLite files in `locks/` of the directory, which the operating system releases however the process ends. */
+export function fileLocks(directory: string): ProcessLocks {
+  return { tryTake: (name) => tryProcessLock(directory, name), isTaken: (name) => isLocked(directory, name) }
+}
+
+/** Takes the lock with this name in the directory, or returns `undefined` if it is already held. */
 export function tryProcessLock(directory: string, name: string): ProcessLock | undefined {
   const db = open(directory, name, busyTimeoutMs)
   try {
@@ -34,7 +43,7 @@ export function tryProcessLock(directory: string, name: string): ProcessLock | u
   }
 }
 
-export function isProcessLocked(directory: string, name: string): boolean {
+function isLocked(directory: string, name: string): boolean {
   const db = open(directory, name, 0)
   try {
     db.pragma('user_version')

@@ -24,6 +24,13 @@ import { type GroupSource, parseLink, type SourcePage } from './group-source.js'
 import { Groups } from './groups.js'
 import type { GroupConsumer, Membership } from './running-group.js'
 
+/** The parts of a log that its persistent subscriptions use. */
+export interface SubscribedLog
+  extends Pick<Log, 'append' | 'readAll' | 'readStream'>,
+    Pick<GroupLog, 'reader' | 'locks'> {
+  readonly commits: Pick<Log['commits'], 'waitForCommit'>
+}
+
 /** The approximate size of the service's events. They are similar, so measuring each of them is not worth its cost. */
 const serviceEventSize = 2_048
 
@@ -32,7 +39,7 @@ class PrefixSource implements GroupSource<RecordedEvent> {
   readonly hasEnded = false
 
   constructor(
-    private readonly log: Log,
+    private readonly log: SubscribedLog,
     private readonly prefixes: readonly string[],
   ) {}
 
@@ -191,7 +198,7 @@ const protocolSettings = { resolveLinks: false, extraStatistics: false }
 export class EmbeddedPersistentSubscriptions implements PersistentSubscriptions {
   #opened: Groups<RecordedEvent> | undefined
 
-  constructor(private readonly log: Log) {}
+  constructor(private readonly log: SubscribedLog) {}
 
   /** The groups, loaded at their first use, because most threads and commands do not use them. */
   get #groups(): Groups<RecordedEvent> {
@@ -291,11 +298,11 @@ function portSettings({ settings, filter }: StoredGroup): PersistentSubscription
 }
 
 /** Returns a log that stores the groups' events like the service's own events, with an empty object instead of no metadata. */
-function groupLogOf(log: Log): GroupLog {
+function groupLogOf(log: SubscribedLog): GroupLog {
   const object = (bytes: Uint8Array) => parseObject(bytes) ?? {}
   return {
-    directory: log.directory,
     reader: log.reader,
+    locks: log.locks,
     append: async (stream, expected, events) => {
       const plainEvents = events.map(({ id, type, data, metadata }) => {
         return { id, type, data: object(data), metadata: object(metadata) }

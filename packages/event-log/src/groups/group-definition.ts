@@ -7,6 +7,9 @@ export const wholeLog = '$all'
 export const strategies = [...consumerStrategies, 'PinnedByCorrelation'] as const
 export type StrategyName = (typeof strategies)[number]
 
+/** The reads of a log that groups use. */
+export type GroupReader = Pick<LogReader, 'lastPosition' | 'lastRevision' | 'last' | 'view' | 'streamPage'>
+
 type Common = Omit<PersistentSubscriptionSettings, 'startFrom' | 'streamPrefixes' | 'consumerStrategy'>
 
 /** A group's settings. The numbers are stored as received, even if they are unreasonable. */
@@ -63,7 +66,7 @@ export function groupStream({ source, group }: GroupName, kind: 'checkpoint' | '
 }
 
 /** Rejects the settings that EventStoreDB rejects. All others are accepted and must be harmless. @throws InvalidSettingsError */
-export function checkSettings({ source, settings }: GroupDefinition, reader: LogReader): void {
+export function checkSettings({ source, settings }: GroupDefinition, reader: GroupReader): void {
   const { readBatchSize, historyBufferSize, strategy, startFrom } = settings
   if (readBatchSize >= historyBufferSize) {
     throw new InvalidSettingsError(
@@ -77,7 +80,7 @@ export function checkSettings({ source, settings }: GroupDefinition, reader: Log
 }
 
 /** Returns the position after which a group without a checkpoint starts. */
-export function startPosition({ source, settings: { startFrom } }: GroupDefinition, reader: LogReader): number {
+export function startPosition({ source, settings: { startFrom } }: GroupDefinition, reader: GroupReader): number {
   const readsWholeLog = source === wholeLog
   switch (startFrom) {
     case 'start':

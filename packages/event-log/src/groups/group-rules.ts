@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { StoreUnavailableError, type StreamRevision } from '../event-log-types.js'
 import { type EventContent, parseJson, parseObject, positionAtOrAfter, positionText } from '../file/event-body.js'
+import type { ProcessLocks } from '../file/process-lock.js'
 import type { StreamView } from '../reader/log-reader.js'
 import type { StoredEvent } from '../reader/stored-event.js'
 import type { StreamStore } from '../stream-store.js'
 import {
   type Creator,
   type GroupName,
+  type GroupReader,
   type GroupSettings,
   groupStream,
   type StoredGroup,
@@ -18,7 +20,9 @@ import { InFlightByEventId, InFlightEvents } from './group-progress.js'
 const maxConflicts = 50
 
 /** The parts of a log that groups use. */
-export interface GroupLog extends Pick<StreamStore, 'directory' | 'reader'> {
+export interface GroupLog {
+  readonly reader: GroupReader
+  readonly locks: ProcessLocks
   /** @throws StoreUnavailableError */
   append(stream: string, expected: StreamRevision, events: readonly EventContent[]): ReturnType<StreamStore['append']>
 }

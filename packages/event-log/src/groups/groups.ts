@@ -5,7 +5,6 @@ import {
   type ParkedEvent,
   StoreUnavailableError,
 } from '../event-log-types.js'
-import { isProcessLocked, tryProcessLock } from '../file/process-lock.js'
 import { metadataStream, softDeletedText } from '../file/stream-metadata.js'
 import {
   type GroupDefinition,
@@ -211,7 +210,7 @@ export class Groups<E> {
   #tryLock(stored: StoredGroup) {
     if (this.#runsPermanently(stored)) return { epoch: 0, release: () => {} }
     const { runsInServer, lockOf } = rulesOf(stored)
-    return runsInServer ? undefined : tryProcessLock(this.#log.directory, lockOf(stored))
+    return runsInServer ? undefined : this.#log.locks.tryTake(lockOf(stored))
   }
 
   /** Applies changes by other threads or processes, and suspends an idle group. */
@@ -253,7 +252,7 @@ export class Groups<E> {
 
   #isHeld(stored: StoredGroup): boolean {
     if (this.#runningOf(stored) !== undefined) return true
-    return isProcessLocked(this.#log.directory, rulesOf(stored).lockOf(stored))
+    return this.#log.locks.isTaken(rulesOf(stored).lockOf(stored))
   }
 
   async #parkedOf(stored: StoredGroup): Promise<ParkedEvents> {
