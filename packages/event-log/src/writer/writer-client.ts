@@ -293,7 +293,8 @@ function encodeUnit(appends: readonly Append[], batch: Batch): number {
   }
 }
 
-function encodeAppend(append: Append, batch: Batch): number {
+/** Adds one append to the batch and returns its size. @throws AppendTooLargeError, TypeError */
+export function encodeAppend(append: Append, batch: Batch): number {
   const { stream, expectedRevision, events, reserves = noKeys, reservedFor = stream } = withReservedKeys(append)
   checkText('a stream name', stream)
   batch.push(stream, encodeExpected(expectedRevision), events.length, reserves.length)
