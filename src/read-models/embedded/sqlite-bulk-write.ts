@@ -179,7 +179,7 @@ function isReplaced(connection: Connection, table: Table, change: Replacement, p
 }
 
 /** Returns the document after an update, which modifies neither. @throws TypeError if MongoDB would reject the update */
-function updated(document: Document, { $set, $unset, $inc = {} }: Update): Document {
+export function updated(document: Document, { $set, $unset, $inc = {} }: Update): Document {
   const next: { [field: string]: unknown } & Document = { ...document, ...$set }
   if (next._id !== document._id) throw new TypeError('read models: an update cannot change _id')
   for (const field in $unset) delete next[field]
@@ -193,7 +193,7 @@ function updated(document: Document, { $set, $unset, $inc = {} }: Update): Docum
 }
 
 /** Returns the document to which MongoDB applies the update of an upsert: `_id` and the fields that the filter requires to equal a value. */
-function equalitiesOf(filter: WriteFilter): Document {
+export function equalitiesOf(filter: WriteFilter): Document {
   const equal = Object.entries(filter).filter(([, condition]) => operatorsOf(condition)[0]![0] === '$eq')
   return Object.fromEntries(equal) as Document
 }
