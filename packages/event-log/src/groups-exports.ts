@@ -1,5 +1,5 @@
 /** Competing consumers on events from any source. The protocol server builds its persistent subscriptions on this entry. */
-export type { ProcessLock, ProcessLocks } from './file/process-lock.js'
+export type { ProcessLock } from './file/process-lock.js'
 export { EmbeddedPersistentSubscriptions, type SubscribedLog } from './groups/embedded-persistent-subscriptions.js'
 export type { Delivered } from './groups/group.js'
 export {
