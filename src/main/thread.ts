@@ -1,16 +1,15 @@
 import { setPriority } from 'node:os'
 import type { EventLogHandle } from '@transferd/event-log'
+import type { Logger } from 'pino'
 import { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
-import { systemClock } from '../kernel/time.js'
+import type { EventStore } from '../event-store/event-store.js'
+import { type Clock, systemClock } from '../kernel/time.js'
 import type { BackgroundRole, Configuration } from '../operations/configuration/configuration.js'
 import { createLogger } from '../operations/logging/logger.js'
-import {
-  attachEventStore,
-  openCustomerKeys,
-  openListsAndReceipts,
-  protectedStore,
-} from '../operations/stores/stores.js'
-import { createSecretBox, type KeyRing } from '../security/secret-box.js'
+import { attachEventStore, openKeyStore, openListsAndReceipts, protectedStore } from '../operations/stores/stores.js'
+import { CustomerKeys, type KeyStore } from '../privacy/customer-keys.js'
+import type { ReadModels } from '../read-models/read-models.js'
+import { createSecretBox, type KeyRing, type SecretBox } from '../security/secret-box.js'
 import { tracedStore } from '../tracing/tracing.js'
 
 /** The start data of a thread that opens its own stores. */
@@ -32,22 +31,41 @@ const niceness: { readonly [thread in BackgroundRole | 'reader']: number } = {
   reader: 10,
 }
 
-export type OpenedThread = Awaited<ReturnType<typeof openThread>>
+export type OpenedThread = ReturnType<typeof composeThread>
 
 /** Lowers the priority of this thread and opens its stores. The directory of merchants is not started yet. @throws StoreUnavailableError */
 export async function openThread(thread: keyof typeof niceness, data: ThreadData) {
   const { configuration, keyRing, eventStore } = data
   // Only Linux has priorities per thread; on other systems this would slow down the whole process.
   if (process.platform === 'linux') setPriority(0, niceness[thread])
-  const logger = createLogger(configuration.logLevel, thread)
-  const clock = systemClock()
-  /** The log without decrypted personal data. */
   const rawStore = await attachEventStore(configuration.eventStore, eventStore)
-  const box = createSecretBox(keyRing)
-  const keys = openCustomerKeys(configuration, box)
+  const readModels = await openListsAndReceipts(configuration)
+  return composeThread(configuration, {
+    rawStore,
+    readModels,
+    keyStore: openKeyStore(configuration),
+    box: createSecretBox(keyRing),
+    logger: createLogger(configuration.logLevel, thread),
+    clock: systemClock(),
+  })
+}
+
+interface ThreadStores {
+  /** The log without decrypted personal data. */
+  readonly rawStore: EventStore
+  readonly readModels: ReadModels
+  readonly keyStore: KeyStore
+  readonly box: SecretBox
+  readonly logger: Logger
+  readonly clock: Clock
+}
+
+/** Composes what the work of a thread shares. `close` closes the stores too. */
+export function composeThread(configuration: Configuration, opened: ThreadStores) {
+  const { rawStore, readModels, keyStore, box, logger, clock } = opened
+  const keys = new CustomerKeys(keyStore, box)
   const clear = protectedStore(rawStore, box, keys)
   const store = configuration.traced ? tracedStore(clear) : clear
-  const readModels = await openListsAndReceipts(configuration)
   const merchants = new MerchantDirectory(store, box, clock, (err) => logger.error({ err }, 'merchant directory'))
   const close = async () => {
     await merchants.stop()

@@ -33,11 +33,18 @@ export function isDeadHolder(holder: string): boolean {
   }
 }
 
+function hostId(): string {
+  ownHost ??= readHostId()
+  return ownHost
+}
+
+let ownHost: string | undefined
+
 /**
  * The host's name alone is not sufficient: two containers can share it and a volume, and each would find the other's process ids dead while
  * both run. Therefore the boot id and the namespace of process ids are included if the system provides them.
  */
-function hostId(): string {
+function readHostId(): string {
   const namespace = [
     () => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8'),
     () => readlinkSync('/proc/self/ns/pid'),

@@ -3,16 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { invariants } from './violation.js'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const folder = join(root, 'test/simulation/planted-bugs')
-
-/** The invariants that the simulation checks. */
-const invariants = [
-  ...['legal-transitions', 'one-terminal-event', 'one-payout', 'one-bank-file', 'money-balance', 'callbacks'],
-  ...['checkpoints', 'read-models', 'statements', 'audit-tree', 'erased-data', 'merchant-isolation'],
-  ...['nothing-lost', 'settles', 'secrets'],
-]
 
 const patches = readdirSync(folder).map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }))
 const expected = patches.map(({ text }) => /^Invariant: (.+)$/m.exec(text)?.[1]?.split(', ') ?? [])

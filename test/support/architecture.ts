@@ -224,6 +224,7 @@ export const areas: Areas = {
   // The composition root.
   main: {
     areas: [
+      'audit/integrity',
       'bank',
       'kernel',
       'domain',

@@ -5,6 +5,7 @@ import { startTreeKeeper } from '../../audit/integrity/audit-tree-keeper.js'
 import { type OpenedTree, openTree, type TreeOpening } from '../../audit/integrity/audit-tree-opening.js'
 import type { Witness } from '../../audit/integrity/checkpoint-publisher.js'
 import { type IntegrityStatus, integrityStatus } from '../../audit/integrity/integrity-status.js'
+import type { RunVerification } from '../../audit/integrity/log-verification.js'
 import { type ExportSealing, exportSealing } from '../../audit/proofs/export-signature.js'
 import { NotSealedYet, type ProofOutcome, proveTransfer } from '../../audit/proofs/transfer-proof.js'
 import { AuditTreeCommands } from '../../commands/integrity/audit-tree-commands.js'
@@ -37,6 +38,8 @@ export function startAuditTree(parts: {
   readonly clock: () => string
   readonly logger: Logger
   readonly registry: Registry
+  /** Verifies the log; in a thread of its own by default. */
+  readonly verify?: RunVerification | undefined
 }): Part {
   const { configuration, rawStore, store, readModels, keys, box, keyRing, clock, logger, registry } = parts
   const { audit, dataDirectory } = configuration
@@ -57,7 +60,7 @@ export function startAuditTree(parts: {
       setAuditKeyAside(dataDirectory)
     },
     keepKey: (signer) => keepAuditKey(dataDirectory, box, signer),
-    verify: verificationsOf(configuration, keyRing, markedStore(rawStore, box)),
+    verify: parts.verify ?? verificationsOf(configuration, keyRing, markedStore(rawStore, box)),
     checkpointStores: checkpointStoresOf(configuration, readModels, keys),
     mac: (text) => box.mac('audit tree', text),
     checkOthers: (signal) => checkOtherFiles(configuration, signal),

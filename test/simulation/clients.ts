@@ -1,0 +1,445 @@
+import type { InjectOptions, LightMyRequestResponse } from 'fastify'
+import { type CreateKind, createBody, paths, walletPaths } from '../support/merchant-requests.js'
+import { scheduler } from './environment.js'
+import {
+  canaryOf,
+  customers,
+  origin,
+  type SimulatedMerchant,
+  type SimulatedUser,
+  walletEmail,
+  walletPassword,
+} from './foundation.js'
+import type { ModelTransfer } from './log-model.js'
+import { must } from './violation.js'
+import type { World } from './world.js'
+
+/** What the client of a step needs, and what all clients remember together. */
+export class Clients {
+  /** What was acknowledged: the revision and the status that a response showed. */
+  readonly acknowledged: { readonly trackingId: string; readonly revision: number; readonly status: string }[] = []
+  /** The trackingId that a create returned, by merchant and referenceId. */
+  readonly created = new Map<string, string>()
+  /** The creates that were sent, in order. */
+  readonly sent: {
+    readonly merchant: SimulatedMerchant
+    readonly kind: CreateKind
+    readonly body: string
+    readonly referenceId: string
+  }[] = []
+  readonly erasing = new Set<string>()
+  readonly erased = new Set<string>()
+  #references = 0
+
+  constructor(readonly world: World) {}
+
+  get random() {
+    return this.world.random
+  }
+
+  user(role: string): SimulatedUser {
+    return this.random.pick(this.world.base.users.filter((user) => user.role === role))
+  }
+
+  /** Returns a transfer of the log, so that also those are used whose creation was not acknowledged. */
+  transfer(isFit: (transfer: ModelTransfer) => boolean = () => true): ModelTransfer | undefined {
+    const fit = [...this.world.model.transfers.values()].filter(isFit)
+    // Most steps concern few transfers, so that they meet.
+    const recent = fit.slice(-4)
+    return recent.length === 0 ? undefined : this.random.pick(this.random.chance(0.8) ? recent : fit)
+  }
+
+  async create(): Promise<void> {
+    const { random, world } = this
+    const again = this.sent.length > 0 && random.chance(0.2)
+    if (again) return this.#send(random.pick(this.sent.slice(-5)))
+    const merchant = random.pick(world.base.merchants)
+    const kind = random.pick<CreateKind>(['native', 'native', 'hosted', 'withdrawal', 'withdrawal'])
+    const free = customers.filter((each) => !this.erasing.has(each))
+    const customer = random.pick(free.length > 0 ? free : ['guest'])
+    const referenceId = `R${++this.#references}`
+    const fields = {
+      referenceId,
+      userId: `customer-${customer}`,
+      name: canaryOf(customer),
+      username: canaryOf(customer),
+      paymentMethod: kind === 'withdrawal' ? random.pick([2, 2, 1]) : random.pick([1, 7, 7]),
+    }
+    const amount = random.pick(['100.00', '100.00', '40.00', '250.50', '9000.00'])
+    const request = { merchant, kind, referenceId, body: createBody(kind, merchant.secretKey, fields, amount) }
+    this.sent.push(request)
+    return this.#send(request)
+  }
+
+  async #send({ merchant, kind, referenceId, body }: (typeof this.sent)[number]): Promise<void> {
+    const options = (): InjectOptions => ({
+      method: 'POST',
+      url: paths[kind],
+      headers: { webapikey: merchant.webApiKey, 'content-type': 'application/json-patch+json' },
+      payload: body,
+    })
+    const response = await this.world.repeated(options)
+    if (response?.statusCode !== 200) return
+    const content = response.json<{ result?: { trackingId: string } | null; trackingId?: string }>()
+    const trackingId = String((content.result ?? content).trackingId)
+    const key = `${merchant.id} ${referenceId}`
+    const first = this.created.get(key) ?? trackingId
+    must('nothing-lost', first === trackingId, () => `the create of ${referenceId} returned ${first} and ${trackingId}`)
+    this.created.set(key, trackingId)
+    const owner = this.world.model.transfers.get(trackingId)?.merchantId
+    must('nothing-lost', owner !== undefined, () => `the acknowledged transfer ${trackingId} is not in the log`)
+    must('merchant-isolation', owner === merchant.id, () => `${merchant.id} received a transfer of ${owner}`)
+  }
+
+  async dashboard(user: SimulatedUser, method: 'GET' | 'POST' | 'PATCH', path: string, body?: unknown) {
+    const headers = { cookie: user.cookie, origin, 'x-csrf-token': user.csrfToken }
+    const options: InjectOptions = { method, url: `/dashboard/api${path}`, headers }
+    return this.world.request(body === undefined ? options : { ...options, payload: body as object })
+  }
+
+  /** Shows a transfer to a user; `undefined` if the outcome stays unknown or the user cannot see it. */
+  async show(user: SimulatedUser, trackingId: string): Promise<Detail | undefined> {
+    for (let i = 0; i < 6; i++) {
+      const response = await this.dashboard(user, 'GET', `/transfers/${trackingId}`)
+      if (response?.statusCode === 200) return response.json<Detail>()
+      if (response && response.statusCode < 500) return undefined
+      await scheduler.sleep(200 + this.random.below(300))
+    }
+    return undefined
+  }
+
+  #acknowledge(response: LightMyRequestResponse): Detail {
+    const detail = response.json<Detail>()
+    const { trackingId, revision, status } = detail
+    this.acknowledged.push({ trackingId, revision, status })
+    const transfer = this.world.model.transfers.get(trackingId)
+    const isThere = transfer?.statuses[revision] === status
+    must('nothing-lost', isThere, () => `${trackingId} was ${status} at revision ${revision}, but not in the log`)
+    return detail
+  }
+
+  /** Takes one of the actions that the page offers. */
+  async act(): Promise<void> {
+    const user = this.random.chance(0.6) ? this.user('operator') : this.user('approver')
+    const transfer = this.transfer()
+    if (!transfer) return
+    const seen = await this.show(user, transfer.trackingId)
+    if (!seen) return
+    const isPaid = this.world.bank.some(({ trackingId }) => trackingId === seen.trackingId)
+    const actions = seen.actions.filter((action) => {
+      if (seen.kind === 'withdrawal' && action === 'complete') return isPaid
+      // Whoever has paid a withdrawal does not end it in another way.
+      return !isPaid || !['cancel', 'release', 'claim'].includes(action)
+    })
+    if (actions.length === 0) return
+    await this.take(user, seen, this.random.pick(actions))
+  }
+
+  async take(user: SimulatedUser, seen: Detail, action: string): Promise<Detail | undefined> {
+    const body = { revision: seen.revision, ...this.#details(seen, action) }
+    for (let i = 0; i < 3; i++) {
+      const response = await this.dashboard(user, 'POST', `/transfers/${seen.trackingId}/${action}`, body)
+      if (response?.statusCode === 200) return this.#acknowledge(response)
+      if (response && response.statusCode < 500) return undefined
+      await scheduler.sleep(100 + this.random.below(300))
+    }
+    return undefined
+  }
+
+  /** Returns a random amount up to this one. */
+  #part(amountMinor: number): number {
+    return 25 * (1 + this.random.below(Math.floor(amountMinor / 25)))
+  }
+
+  #details(seen: Detail, action: string): object {
+    const { random } = this
+    const amountMinor = random.chance(0.7) ? seen.amountMinor : this.#part(2 * seen.amountMinor)
+    const money = { amountMinor, confirmedAmountMinor: amountMinor }
+    const text = random.pick(['checked with the bank', 'by phone'])
+    const reference = `FT-${random.below(4)}`
+    switch (action) {
+      case 'complete':
+        return random.chance(0.7) ? {} : { ...money, reason: text }
+      case 'receive': {
+        const part = random.chance(0.5) ? seen.amountMinor : this.#part(seen.amountMinor)
+        return { amountMinor: part, confirmedAmountMinor: part, reference }
+      }
+      case 'cancel':
+      case 'manual-control':
+        return { message: text }
+      case 'correct':
+        return { ...money, reason: text, reference: random.chance(0.5) ? reference : undefined }
+      case 'approve-correction':
+        return { amountMinor: seen.proposedCorrection?.amountMinor ?? amountMinor }
+      case 'return':
+        return {
+          amountMinor: random.chance(0.5) ? Math.max(1, seen.receivedMinor - seen.returnedMinor) : amountMinor,
+          receiptUrl: `https://bank.example/${random.below(3)}`,
+        }
+      case 'refund':
+        return {
+          amountMinor: this.#part(seen.amountMinor),
+          ...(random.chance(0.6) && { accountNumber: 'TR330006100519786457841326' }),
+        }
+      case 'approve-refund':
+      case 'reject-refund':
+        return { refundId: seen.refunds?.find(({ state }) => state === 'proposed')?.refundId ?? 'none' }
+      case 'payout-returned':
+        return { amountMinor: this.#part(seen.amountMinor), reasonCode: 'AC04', reference }
+      case 'pay-again':
+        return { amountMinor: this.#part(seen.amountMinor), accountNumber: 'TR330006100519786457841326' }
+      case 'resolve':
+      case 'reopen':
+        return { reason: text }
+      default:
+        return {}
+    }
+  }
+
+  /** Pays a withdrawal like an operator: claims it, pays it at the bank, and completes it. */
+  async pay(): Promise<void> {
+    const user = this.random.chance(0.7) ? this.user('operator') : this.user('approver')
+    const transfer = this.transfer(({ kind, status }) => kind === 'withdrawal' && status !== 'Completed')
+    if (!transfer) return
+    const { trackingId } = transfer
+    let seen = await this.show(user, trackingId)
+    if (seen?.actions.includes('claim')) await this.take(user, seen, 'claim')
+    seen = await this.show(user, trackingId)
+    if (!seen?.claim?.mine || !seen.actions.includes('complete')) return
+    this.#payAtBank(seen, user)
+    for (let i = 0; i < 8; i++) {
+      const completed = await this.take(user, seen, 'complete')
+      if (completed) return
+      await scheduler.sleep(200 + this.random.below(400))
+      const now = await this.show(user, trackingId)
+      if (now && !now.actions.includes('complete')) return
+      seen = now ?? seen
+    }
+  }
+
+  #payAtBank({ trackingId, amountMinor }: Detail, { userId }: SimulatedUser): void {
+    const { bank } = this.world
+    const before = bank.find((payment) => payment.trackingId === trackingId)
+    // The same person remembers it.
+    if (before?.by === userId) return
+    must('one-payout', !before, () => `${userId} pays ${trackingId}, which ${before?.by} has paid`)
+    bank.push({ trackingId, amountMinor, by: userId })
+    this.world.note(`the bank pays ${trackingId}`)
+  }
+
+  /** Makes a bank file of the payable withdrawals, which the bank pays, and completes them. */
+  async payByFile(): Promise<void> {
+    const user = this.user('operator')
+    const payable = [...this.world.model.transfers.values()].filter(
+      (each) => each.kind === 'withdrawal' && each.status === 'Pending',
+    )
+    const trackingIds = payable.slice(-3).map(({ trackingId }) => trackingId)
+    if (trackingIds.length === 0) return
+    const response = await this.dashboard(user, 'POST', '/withdrawals/bank-file', { format: 'csv', trackingIds })
+    if (response?.statusCode !== 200) return
+    for (const trackingId of trackingIds) {
+      if (!response.body.includes(trackingId)) continue
+      const seen = await this.show(user, trackingId)
+      if (!seen?.claim?.mine) continue
+      this.#payAtBank(seen, user)
+      if (seen.actions.includes('complete') && this.random.chance(0.8)) await this.take(user, seen, 'complete')
+    }
+  }
+
+  /** Pays a deposit from the wallet, like a customer. */
+  async payFromWallet(): Promise<void> {
+    const { world, random } = this
+    const transfer = this.transfer(
+      (each) => each.kind === 'deposit' && each.paymentMethod === 1 && each.status === 'Pending',
+    )
+    const merchant = world.base.merchants.find(({ id }) => id === transfer?.merchantId)
+    if (!transfer || !merchant) return
+    const { trackingId } = transfer
+    const ask = async (url: string, body: object) => {
+      const headers = { webapikey: merchant.webApiKey, 'content-type': 'application/json-patch+json' }
+      const response = await world.request({
+        method: 'POST',
+        url,
+        headers,
+        payload: JSON.stringify({ trackingId, ...body }),
+      })
+      return response?.json<{ success: boolean; result: { token?: string; next_step?: string } | string | null }>()
+    }
+    const known = new Set(world.wallet.codes.keys())
+    const loggedIn = await ask(walletPaths.logIn, { userName: walletEmail, password: walletPassword })
+    if (!loggedIn?.success) return
+    const challenge = [...world.wallet.codes.keys()].find((id) => !known.has(id))
+    const code = challenge === undefined ? undefined : world.wallet.codes.get(challenge)
+    if (code === undefined) return
+    const verified = await ask(walletPaths.code, { token: loggedIn.result, code: random.chance(0.9) ? code : '000000' })
+    if (!verified?.success || typeof verified.result !== 'object' || verified.result?.next_step === 'Completed') return
+    const { token } = verified.result!
+    const url = world.wallet.confirmUrls.at(-1)
+    if (url) await world.request({ method: 'POST', url: new URL(url).pathname, headers: { origin } })
+    for (let i = 0; i < 4; i++) {
+      const checked = await ask(walletPaths.device, { token })
+      if (checked?.success) return
+      await scheduler.sleep(1_000)
+    }
+  }
+
+  /** Reads what a merchant reads, and asks for what belongs to another one. */
+  async read(): Promise<void> {
+    const { world, random } = this
+    const merchant = random.pick(world.base.merchants)
+    const get = (url: string) => world.request({ url, headers: { webapikey: merchant.webApiKey } })
+    const foreign = this.transfer(({ merchantId }) => merchantId !== merchant.id)
+    if (foreign) {
+      for (const path of ['', '/events']) {
+        const response = await get(`/v1/transfers/${foreign.trackingId}${path}`)
+        const isHidden =
+          !response || response.statusCode === 404 || response.statusCode === 429 || response.statusCode >= 500
+        must('merchant-isolation', isHidden, () => `${merchant.id} reads ${foreign.trackingId}: ${response?.body}`)
+      }
+      const tried = await world.request({
+        method: 'POST',
+        url: `/v1/${foreign.kind}s/${foreign.trackingId}/${foreign.kind === 'deposit' ? 'receive' : 'claim'}`,
+        headers: { webapikey: merchant.webApiKey, 'content-type': 'application/json' },
+        payload: JSON.stringify({
+          revision: foreign.statuses.length - 1,
+          ...(foreign.kind === 'deposit' && { amount: 1, reference: 'X' }),
+        }),
+      })
+      must(
+        'merchant-isolation',
+        !tried || tried.statusCode >= 400,
+        () => `${merchant.id} changes ${foreign.trackingId}`,
+      )
+    }
+    for (const path of ['/v1/transfers?limit=50', '/v1/events?limit=50', '/v1/callbacks?limit=50']) {
+      const response = await get(path)
+      if (response?.statusCode !== 200) continue
+      for (const { trackingId } of response.json<{ items: { trackingId: string }[] }>().items) {
+        const owner = world.model.transfers.get(trackingId)?.merchantId
+        must('merchant-isolation', owner === merchant.id, () => `${path} of ${merchant.id} contains ${trackingId}`)
+      }
+    }
+  }
+
+  /** Looks at the pages of an auditor. Their contents are compared with the log when everything has settled. */
+  async audit(): Promise<void> {
+    const auditor = this.user('auditor')
+    const transfer = this.transfer()
+    const day = '2026-03-02'
+    const paths = [
+      `/statement?from=${day}T00:00:00Z&to=2026-03-03T00:00:00Z`,
+      '/overview?days=1',
+      '/audit/integrity',
+      '/operations/stuck',
+    ]
+    await this.dashboard(auditor, 'GET', this.random.pick(paths))
+    if (!transfer) return
+    const at = new Date(scheduler.wallMs()).toISOString()
+    await this.dashboard(auditor, 'GET', `/transfers/${transfer.trackingId}/story`)
+    await this.dashboard(auditor, 'GET', `/audit/state?trackingId=${transfer.trackingId}&at=${at}`)
+    await this.dashboard(auditor, 'GET', `/search?text=${canaryOf(this.random.pick(customers))}`)
+  }
+
+  async changeSettings(): Promise<void> {
+    const { random, world } = this
+    const [administrator, confirming] = world.base.users.filter(({ role }) => role === 'administrator')
+    const { id } = random.pick(world.base.merchants)
+    const path = `/merchants/${id}`
+    const found = await this.dashboard(administrator!, 'GET', path)
+    if (found?.statusCode !== 200) return
+    const { revision } = found.json<{ revision: number }>()
+    const change = random.pick([
+      { approvalAboveMinor: random.pick([50_00, 500_00, null]) },
+      { manualControlAboveMinor: random.pick([90_00, null]) },
+      { mismatchToleranceMinor: random.pick([0, 50_00]) },
+      { callbackOnCreate: random.chance(0.5) },
+      { callbackOnMoney: random.chance(0.5) },
+      { autoCancelMismatch: random.chance(0.5) },
+      'suspend',
+      'resume',
+    ])
+    if (typeof change === 'string') {
+      await this.dashboard(administrator!, 'POST', `${path}/${change}`, {})
+      if (change === 'suspend') await this.dashboard(administrator!, 'POST', `${path}/resume`, {})
+      return
+    }
+    await this.dashboard(administrator!, 'PATCH', path, { revision, ...change })
+    const proposed = await this.dashboard(confirming!, 'GET', path)
+    if (proposed?.statusCode !== 200) return
+    const seen = proposed.json<{ revision: number }>().revision
+    await this.dashboard(confirming!, 'POST', `${path}/confirm-threshold`, { revision: seen })
+  }
+
+  async rebuild(): Promise<void> {
+    const operations = this.user('operations')
+    const { random } = this
+    const name = random.pick(['transfers', 'totals', 'transfer-events', 'callbacks'])
+    if (random.chance(0.3)) await this.dashboard(operations, 'POST', '/operations/projections/rebuild', {})
+    else await this.dashboard(operations, 'POST', `/operations/projections/${name}/rebuild`, {})
+  }
+
+  async resend(): Promise<void> {
+    const { random, world } = this
+    const { id } = random.pick(world.base.merchants)
+    await this.dashboard(this.user('operations'), 'POST', '/callbacks/resend', {
+      merchantId: id,
+      parkedSince: '2026-01-01T00:00:00Z',
+    })
+    await this.dashboard(this.user('operations'), 'POST', `/merchants/${id}/endpoint/enable`, {})
+  }
+
+  /** Enables the endpoints that an answer has disabled, as their merchants do after a repair. */
+  async enableEndpoints(): Promise<void> {
+    const operations = this.user('operations')
+    for (const { id } of this.world.base.merchants) {
+      const enabled = await this.dashboard(operations, 'POST', `/merchants/${id}/endpoint/enable`, {})
+      must('settles', enabled?.statusCode === 200, () => `the endpoint is not enabled: ${enabled?.body}`)
+      await this.dashboard(operations, 'POST', '/callbacks/resend', {
+        merchantId: id,
+        parkedSince: '2026-01-01T00:00:00Z',
+      })
+    }
+  }
+
+  async erase(): Promise<void> {
+    const { random, world } = this
+    const transfer = this.transfer()
+    const sent =
+      transfer &&
+      this.sent.find(
+        ({ referenceId, merchant }) => referenceId === transfer.referenceId && merchant.id === transfer.merchantId,
+      )
+    if (!sent) return
+    const { userId } = JSON.parse(sent.body) as { userId: string }
+    const customer = userId.slice('customer-'.length)
+    // No client creates another transfer of the customer, which would bring the data back.
+    this.erasing.add(customer)
+    await scheduler.sleep(3_000)
+    const administrator = random.pick(world.base.users.filter(({ role }) => role === 'administrator'))
+    let isDone = true
+    for (const { id: merchantId } of world.base.merchants) {
+      const body = { merchantId, userId, reason: 'requested by the customer' }
+      const response = await this.dashboard(administrator, 'POST', '/privacy/erase', body)
+      const isUnknown =
+        response?.statusCode === 404 ||
+        response?.json<{ error?: { message?: string } }>().error?.message?.includes('no customer')
+      if (response?.statusCode !== 200 && !isUnknown) isDone = false
+    }
+    if (isDone) this.erased.add(customer)
+  }
+}
+
+interface Detail {
+  readonly trackingId: string
+  readonly revision: number
+  readonly status: string
+  readonly kind: string
+  readonly amountMinor: number
+  readonly receivedMinor: number
+  readonly returnedMinor: number
+  readonly heldMinor?: number
+  readonly claim: { readonly mine: boolean } | null
+  readonly actions: readonly string[]
+  readonly refunds?: readonly { readonly refundId: string; readonly state: string }[]
+  readonly proposedCorrection?: { readonly amountMinor: number } | null
+}

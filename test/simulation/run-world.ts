@@ -1,0 +1,192 @@
+import { eventually } from './checks.js'
+import { Clients } from './clients.js'
+import { scheduler } from './environment.js'
+import { type FaultRates, noFaults } from './faults.js'
+import type { SimulatedNode } from './node.js'
+import { Random } from './random.js'
+import { type Invariant, must, Violation } from './violation.js'
+import { World } from './world.js'
+
+export interface Outcome {
+  readonly seed: number
+  /** The number of steps that the seed has, and of those that were taken. */
+  readonly steps: number
+  readonly taken: number
+  readonly failure: { readonly invariant: Invariant | 'error'; readonly text: string } | undefined
+  readonly trace: string
+  readonly lines: readonly string[]
+  readonly logLines: readonly string[]
+  readonly events: number
+  readonly tasks: number
+}
+
+const maxHealingMs = 120_000
+/** Most worlds need a thousand. */
+const maxTasks = 200_000
+const hourMs = 3_600_000
+
+type Step = (world: World, clients: Clients, random: Random) => Promise<void>
+
+const client =
+  (start: (clients: Clients) => Promise<void>): Step =>
+  async (world, clients) =>
+    world.run(() => start(clients))
+
+const steps: readonly (readonly [weight: number, name: string, step: Step])[] = [
+  [20, 'create', client((clients) => clients.create())],
+  [16, 'act', client((clients) => clients.act())],
+  [8, 'pay', client((clients) => clients.pay())],
+  [3, 'pay by file', client((clients) => clients.payByFile())],
+  [8, 'pay from the wallet', client((clients) => clients.payFromWallet())],
+  [3, 'read', client((clients) => clients.read())],
+  [2, 'audit', client((clients) => clients.audit())],
+  [3, 'change settings', client((clients) => clients.changeSettings())],
+  [1, 'rebuild', client((clients) => clients.rebuild())],
+  [1, 'resend', client((clients) => clients.resend())],
+  [1, 'erase', client((clients) => clients.erase())],
+  [3, 'crash', async (world, _, random) => crash(world, random)],
+  [2, 'stop', async (world, _, random) => stop(world, random)],
+  [2, 'cut', async (world, _, random) => cut(world, random)],
+  [2, 'set a clock', async (world, _, random) => setClock(world, random)],
+  [1, 'break an endpoint', async (world, _, random) => breakEndpoint(world, random)],
+]
+const totalWeight = steps.reduce((sum, [weight]) => sum + weight, 0)
+
+/**
+ * Runs the world of a seed: its steps, then healing, then the checks of what has settled. `most` takes only the first steps, with which a
+ * failure is shrunk: a step draws from its own sequence, so that it is the same in every prefix.
+ */
+export async function runWorld(seed: number, most = Number.POSITIVE_INFINITY, keepsLines = false): Promise<Outcome> {
+  const world = new World(seed, { keepsLines })
+  const plan = new Random(seed, 4)
+  const count = 6 + plan.below(20)
+  let taken = 0
+  let failure: Outcome['failure']
+  try {
+    const running = (async () => {
+      const clients = new Clients(world)
+      const nodes = plan.chance(0.3) ? 2 : 1
+      const gapMs = plan.pick([20, 150, 400])
+      const rates = ratesOf(plan)
+      for (let n = 1; n <= nodes; n++) world.run(() => world.start(world.addNode(`n${n}`)))
+      await scheduler.sleep(plan.below(100))
+      world.rates = rates
+      while (taken < Math.min(count, most)) {
+        const random = new Random(seed, 1_000 + taken++)
+        const [, name, step] = chosen(random)
+        world.note(`step ${taken}: ${name}`)
+        await step(world, clients, random)
+        await scheduler.sleep(random.below(2 * gapMs))
+      }
+      await heal(world, clients)
+      await eventually(world, clients)
+    })()
+    const isDone = await scheduler.runUntil(running, maxTasks)
+    must('settles', isDone, () => `nothing happens any more, or ${maxTasks} tasks were not enough`)
+  } catch (error) {
+    failure =
+      error instanceof Violation
+        ? { invariant: error.invariant, text: error.message }
+        : { invariant: 'error', text: error instanceof Error ? (error.stack ?? error.message) : String(error) }
+  } finally {
+    world.close()
+  }
+  const { lines = [], logLines } = world
+  const events = world.base.log.events.length
+  const trace = world.trace.digest('hex')
+  return { seed, steps: count, taken, failure, trace, lines, logLines, events, tasks: scheduler.ran }
+}
+
+function chosen(random: Random): (typeof steps)[number] {
+  let left = random.below(totalWeight)
+  for (const step of steps) {
+    left -= step[0]
+    if (left < 0) return step
+  }
+  throw new Error('the weights have another sum')
+}
+
+function ratesOf(plan: Random): FaultRates {
+  const rate = (most: number) => (plan.chance(0.5) ? 0 : plan.fraction() * most)
+  return {
+    store: rate(0.05),
+    readModels: rate(0.03),
+    wallet: rate(0.3),
+    endpoint: rate(0.8),
+    network: rate(0.3),
+    slow: plan.pick([0, 0.02, 0.2]),
+  }
+}
+
+async function crash(world: World, random: Random): Promise<void> {
+  const node = random.pick(world.nodes)
+  if (node.process.isDead) return
+  node.crash()
+  world.note(`${node.name} crashes`)
+  world.run(async () => {
+    await scheduler.sleep(random.below(2_000))
+    await world.start(node)
+  })
+}
+
+async function stop(world: World, random: Random): Promise<void> {
+  const node = random.pick(world.nodes)
+  if (!node.service) return
+  world.run(async () => {
+    await stopNode(world, node)
+    await scheduler.sleep(random.below(500))
+    await world.start(node)
+  })
+}
+
+async function stopNode(world: World, node: SimulatedNode): Promise<void> {
+  world.note(`${node.name} stops`)
+  const stopped = scheduler.call(node.process, 0, () => node.stop())
+  // A supervisor kills it otherwise, and a crash in the meantime is also an end.
+  await Promise.race([stopped, scheduler.sleep(30_000)])
+  node.crash()
+}
+
+async function cut(world: World, random: Random): Promise<void> {
+  const node = random.pick(world.nodes)
+  world.cut.add(node)
+  world.note(`${node.name} is cut off`)
+  world.run(async () => {
+    await scheduler.sleep(random.below(6_000))
+    world.cut.delete(node)
+  })
+}
+
+async function setClock(world: World, random: Random): Promise<void> {
+  const node = random.pick(world.nodes)
+  node.process.skewMs += random.below(8_000) - 4_000
+  world.note(`the clock of ${node.name} is off by ${node.process.skewMs} ms`)
+}
+
+async function breakEndpoint(world: World, random: Random): Promise<void> {
+  const { callbackPath } = random.pick(world.base.merchants)
+  world.endpoints.broken.set(callbackPath, random.pick(['gone', 'hangs'] as const))
+  world.note(`${callbackPath} is broken`)
+}
+
+/** Ends all faults, waits for the clients, and lets hours pass, so that whatever waits becomes due. */
+async function heal(world: World, clients: Clients): Promise<void> {
+  world.note('healing')
+  world.rates = noFaults
+  world.cut.clear()
+  world.endpoints.broken.clear()
+  const untilMs = scheduler.nowMs + maxHealingMs
+  while (world.clients.size > 0) {
+    must('settles', scheduler.nowMs < untilMs, () => 'a client does not end')
+    await scheduler.sleep(100)
+  }
+  // One node does all the work from now on.
+  for (const node of world.nodes.slice(1)) if (node.service) await stopNode(world, node)
+  const [node] = world.nodes
+  if (!node!.service) await world.start(node!)
+  await clients.enableEndpoints()
+  for (let i = 0; i < 3; i++) {
+    node!.process.skewMs += 8 * hourMs
+    await scheduler.sleep(500)
+  }
+}

@@ -1,0 +1,220 @@
+import { createHash } from 'node:crypto'
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { InjectOptions, LightMyRequestResponse } from 'fastify'
+import { formatShortest } from '../../src/domain/money.js'
+import type { RecordedEvent } from '../../src/event-store/event-store.js'
+import { connectEndpoints, Endpoints } from './endpoint.js'
+import { scheduler, temporary } from './environment.js'
+import { type FaultRates, faultyReadModels, faultyStore, faultyWallet, noFaults } from './faults.js'
+import { type Foundation, foundation, SimulatedWallet, walletEmail, walletPassword } from './foundation.js'
+import { LogModel } from './log-model.js'
+import { SimulatedNode } from './node.js'
+import { Random } from './random.js'
+import { must } from './violation.js'
+
+const requestTimeoutMs = 3_000
+
+/** The bank, which pays what it is told to, and remembers it. */
+interface BankPayment {
+  readonly trackingId: string
+  readonly amountMinor: number
+  readonly by: string
+}
+
+/** One world: nodes of the service, the clients and the systems around them, and the account of what must hold. */
+export class World {
+  readonly random: Random
+  readonly faultRandom: Random
+  readonly model = new LogModel()
+  readonly endpoints: Endpoints
+  readonly nodes: SimulatedNode[] = []
+  readonly bank: BankPayment[] = []
+  readonly base: Foundation
+  readonly wallet = new SimulatedWallet()
+  readonly directory: string
+  rates: FaultRates = noFaults
+  readonly cut = new Set<SimulatedNode>()
+  readonly trace = createHash('sha256')
+  readonly lines: string[] | undefined
+  readonly logLines: string[] = []
+  /** The clients that have not ended. */
+  readonly clients = new Set<Promise<void>>()
+  failure: unknown
+  #taken = 0
+
+  constructor(
+    readonly seed: number,
+    { keepsLines = false } = {},
+  ) {
+    this.base = foundation()
+    this.wallet.open(walletEmail, walletPassword, 1_000_000_00n)
+    this.lines = keepsLines ? [] : undefined
+    scheduler.reset(seed, this.base.nowMs)
+    this.random = new Random(seed, 2)
+    this.faultRandom = new Random(seed, 3)
+    this.directory = mkdtempSync(join(temporary, 'simulation-'))
+    cpSync(this.base.directory, this.directory, { recursive: true })
+    this.base.log.restore(this.base.logSnapshot)
+    this.base.documents.restore(this.base.documentsSnapshot)
+    for (const event of this.base.log.events) this.#take(event)
+    this.endpoints = new Endpoints(
+      this.faultRandom,
+      () => this.rates,
+      (trackingId, received) => {
+        const [place, last] = [received.length - 1, received.at(-1)!]
+        const expected = this.model.transfers.get(trackingId)?.callbacks[place]
+        const text = expected && `${expected.status} ${formatShortest(expected.amountMinor)}`
+        const got = `${last.status} ${last.amountText}`
+        must('callbacks', text === got, () => `callback ${place + 1} of ${trackingId} is ${got}, not ${text}`)
+      },
+    )
+    connectEndpoints(this.endpoints)
+    scheduler.afterTask = () => this.#afterTask()
+  }
+
+  note(text: string): void {
+    const line = `${scheduler.nowMs} ${text}`
+    this.trace.update(`${line}\n`)
+    this.lines?.push(line)
+  }
+
+  addNode(name: string): SimulatedNode {
+    const { log, documents, masterKey } = this.base
+    const linkOf = (to: 'stores' | 'wallet') => ({
+      // The process that opens the connection.
+      owner: scheduler.current,
+      random: this.faultRandom,
+      rates: () => this.rates,
+      isCut: () => to === 'stores' && this.cut.has(node),
+    })
+    const opened: { crash(): void }[] = []
+    const openLog = () => {
+      const store = log.open()
+      opened.push(store)
+      return faultyStore(store, linkOf('stores'))
+    }
+    const node: SimulatedNode = new SimulatedNode(
+      name,
+      this.directory,
+      masterKey,
+      {
+        openLog,
+        openReadModels: () => faultyReadModels(documents.open(), linkOf('stores')),
+        wallet: faultyWallet(this.wallet, linkOf('wallet')),
+        drop: () => {
+          for (const store of opened.splice(0)) store.crash()
+        },
+      },
+      (_, line) => this.#logged(node, line),
+    )
+    this.nodes.push(node)
+    return node
+  }
+
+  /** Starts a node, and repeats that until it succeeds, like a supervisor of processes. */
+  async start(node: SimulatedNode): Promise<void> {
+    for (;;) {
+      const process = node.boot()
+      this.note(`${node.name} starts`)
+      const starting = scheduler
+        .call(process, 0, () => node.start())
+        .then(
+          () => true,
+          (error: Error) => {
+            if (error.name !== 'StoreUnavailableError' && error.name !== 'ReadModelsUnavailableError') throw error
+            return false
+          },
+        )
+      // Whoever kills the process starts another one.
+      const isStarted = await Promise.race([starting, node.death.then(() => true)])
+      if (isStarted) return
+      node.crash()
+      await scheduler.sleep(500)
+    }
+  }
+
+  /** Starts a client. A violation that it finds fails the world. */
+  run(client: () => Promise<void>): void {
+    const running: Promise<void> = client().then(
+      () => void this.clients.delete(running),
+      (error) => {
+        this.failure ??= error
+      },
+    )
+    this.clients.add(running)
+  }
+
+  /** Sends a request to a node over a network that loses and repeats. Returns `undefined` if the outcome is unknown. */
+  async request(options: InjectOptions, node = this.anyNode()): Promise<LightMyRequestResponse | undefined> {
+    const { faultRandom: random } = this
+    const rate = this.rates.network
+    const send = () => scheduler.call(node.process, random.below(10), () => node.request(options), random.below(10))
+    const fate = random.chance(rate) ? random.below(3) : -1
+    if (!node.service || fate === 0) {
+      await scheduler.sleep(random.below(200))
+      return undefined
+    }
+    if (fate === 1) void send().catch(() => undefined)
+    const response = await Promise.race([send(), scheduler.sleep(requestTimeoutMs)])
+    const answer = fate === 2 ? undefined : response
+    this.note(`${options.method ?? 'GET'} ${String(options.url)} ${answer?.statusCode ?? 'unknown'}`)
+    if (!answer) return undefined
+    must('settles', answer.statusCode !== 500, () => `${String(options.url)} responded with ${answer.body}`)
+    this.base.secrets.check(answer.body, `the response of ${String(options.url)}`)
+    return answer
+  }
+
+  /** Repeats a request until its outcome is known, on any node. */
+  async repeated(options: () => InjectOptions, tries = 10): Promise<LightMyRequestResponse | undefined> {
+    for (let i = 0; i < tries; i++) {
+      const response = await this.request(options())
+      if (response && response.statusCode !== 429 && response.statusCode < 500) return response
+      await scheduler.sleep(150 + this.random.below(500))
+    }
+    return undefined
+  }
+
+  anyNode(): SimulatedNode {
+    const alive = this.nodes.filter(({ service }) => service !== undefined)
+    return this.random.pick(alive.length > 0 ? alive : this.nodes)
+  }
+
+  close(): void {
+    for (const node of this.nodes) node.crash()
+    rmSync(this.directory, { recursive: true, force: true })
+  }
+
+  readTree(): string | undefined {
+    try {
+      return readFileSync(join(this.directory, 'tree', 'checkpoint'), 'utf8')
+    } catch {
+      return undefined
+    }
+  }
+
+  #afterTask(): void {
+    const { events } = this.base.log
+    while (this.#taken < events.length) {
+      const event = events[this.#taken]!
+      this.#take(event)
+      this.note(`${event.stream}@${event.revision} ${event.type}`)
+    }
+    if (this.failure) throw this.failure
+  }
+
+  #take(event: RecordedEvent): void {
+    this.#taken++
+    this.model.take(event)
+    this.base.secrets.check(JSON.stringify([event.data, event.metadata]), `${event.stream}@${event.revision}`)
+  }
+
+  #logged(node: SimulatedNode, line: string): void {
+    this.logLines.push(`${node.name} ${line}`)
+    try {
+      this.base.secrets.check(line, 'a log line')
+    } catch (error) {
+      this.failure ??= error
+    }
+  }
+}
