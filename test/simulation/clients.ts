@@ -283,11 +283,16 @@ export class Clients {
     }
   }
 
+  /** Reads something with the key of a merchant. */
+  ask(merchant: SimulatedMerchant, url: string) {
+    return this.world.request({ url, headers: { webapikey: merchant.webApiKey } })
+  }
+
   /** Reads what a merchant reads, and asks for what belongs to another one. */
   async read(): Promise<void> {
     const { world, random } = this
     const merchant = random.pick(world.base.merchants)
-    const get = (url: string) => world.request({ url, headers: { webapikey: merchant.webApiKey } })
+    const get = (url: string) => this.ask(merchant, url)
     const foreign = this.transfer(({ merchantId }) => merchantId !== merchant.id)
     if (foreign) {
       for (const path of ['', '/events']) {

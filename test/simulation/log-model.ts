@@ -40,14 +40,19 @@ export class ModelTransfer {
   refundedMinor = 0n
   returnedMinor = 0n
   resolvedMinor = 0n
-  canReopen = true
+  /** The amount of the completion, and the changes by corrections. */
+  completedMinor = 0n
+  correctedMinor = 0n
   isErased = false
+  isApproved = false
   hasBankFile = false
   /** The references of payments and of returns. */
   readonly references = new Set<string>()
   readonly callbacks: ExpectedCallback[] = []
-  readonly refunds = new Map<string, { amountMinor: bigint; outcome: string }>()
-  lastAt = ''
+  /** The refunds of a deposit, and the payments of returned money of a withdrawal. */
+  readonly payouts = new Map<string, { readonly to: string; isProposed: boolean; state: 'open' | 'paid' | 'ended' }>()
+  /** The approvals that its merchant's settings require since before its creation; `undefined` if none. */
+  approvalAboveMinor: bigint | undefined
 
   constructor(
     readonly trackingId: string,
@@ -63,6 +68,7 @@ export class ModelTransfer {
 
   /** The money that has no decision. */
   get heldMinor(): bigint {
+    if (this.kind === 'withdrawal') return this.returnedMinor - this.resolvedMinor
     return this.receivedMinor - this.bookedMinor - this.returnedMinor - this.resolvedMinor
   }
 }
@@ -75,6 +81,8 @@ export class LogModel {
   readonly byReference = new Map<string, string>()
   readonly events: RecordedEvent[] = []
   readonly #recorded = new Map<string, Set<number>>()
+  /** The thresholds above which a second person approves, by merchant. */
+  readonly #thresholds = new Map<string, bigint | null>()
   readonly #revisions = new Map<string, number>()
 
   /** Takes the next event of the log. @throws Violation */
@@ -86,6 +94,7 @@ export class LogModel {
     if (event.stream.startsWith('transfer-')) this.#takeTransfer(event)
     else if (event.type === 'CallbackRecorded') this.#takeCallback(event)
     else if (event.type === 'CallbackSweepAdvanced') this.#takeCheckpoint(event)
+    else if (event.stream.startsWith('merchant-')) this.#takeSettings(event)
   }
 
   #takeTransfer({ stream, type, data, revision }: RecordedEvent): void {
@@ -106,13 +115,9 @@ export class LogModel {
     const before = transfer.status
     if (transition) transfer.status = transition.to
     transfer.statuses[revision] = transfer.status
-    transfer.lastAt = String(data.at)
+    if (type === 'TransferCompleted' || type === 'WithdrawalAddedToBankFile') mustBeApproved(transfer, data, name)
     applyMoney(transfer, type, data, name)
-    must(
-      'money-balance',
-      transfer.kind === 'withdrawal' || transfer.heldMinor >= 0n,
-      () => `${name}: ${shown(transfer)}`,
-    )
+    must('money-balance', transfer.heldMinor >= 0n, () => `${name}: ${shown(transfer)}`)
     if (isCalledBack(type, data, before !== transfer.status))
       transfer.callbacks.push({ status: statusCodes[transfer.status!], amountMinor: movedMinor(transfer) })
   }
@@ -130,8 +135,21 @@ export class LogModel {
       ...([trackingId, kind, merchantId!, referenceId!, minor(amountMinor), Number(paymentMethod)] as const),
       ...([at!, refundOf ?? repaymentOf ?? null] as const),
     )
+    transfer.approvalAboveMinor = this.#thresholds.get(merchantId!) ?? undefined
     this.transfers.set(trackingId, transfer)
     return transfer
+  }
+
+  #takeSettings({ type, data }: RecordedEvent): void {
+    const changes = (data.settings ?? data.changes) as { readonly approvalAboveMinor?: string | null } | undefined
+    if (!changes || !('approvalAboveMinor' in changes)) return
+    const merchantId = String(data.merchantId)
+    const threshold = changes.approvalAboveMinor === null ? null : minor(changes.approvalAboveMinor)
+    this.#thresholds.set(merchantId, threshold)
+    if (type === 'MerchantRegistered') return
+    // A command may have read the settings before the change.
+    for (const transfer of this.transfers.values())
+      if (transfer.merchantId === merchantId) transfer.approvalAboveMinor = undefined
   }
 
   #takeCallback({ data }: RecordedEvent): void {
@@ -159,6 +177,14 @@ export class LogModel {
       if (event.stream === stream && event.revision === revision) return
     }
   }
+}
+
+/** A second person approves a withdrawal above a threshold that has applied since before its creation. */
+function mustBeApproved(transfer: ModelTransfer, data: RecordedEvent['data'], name: string): void {
+  const { kind, approvalAboveMinor: threshold, requestedMinor, isApproved } = transfer
+  if (kind === 'deposit' || threshold === undefined || isApproved) return
+  const paidMinor = minor(data.transactionAmountMinor ?? requestedMinor)
+  must('legal-transitions', paidMinor <= threshold, () => `${name} without the approval above ${threshold}`)
 }
 
 const isEnded = (status: Status | undefined) => status === 'Completed' || status === 'Cancelled' || status === 'Failed'
@@ -195,6 +221,7 @@ function applyMoney(transfer: ModelTransfer, type: string, data: RecordedEvent['
     }
     case 'TransferCompleted':
       transfer.bookedMinor = amount('transactionAmountMinor')
+      transfer.completedMinor = transfer.bookedMinor
       transfer.receivedMinor += amount('receivedAmountMinor')
       break
     case 'TransferCancelled':
@@ -202,6 +229,7 @@ function applyMoney(transfer: ModelTransfer, type: string, data: RecordedEvent['
       break
     case 'TransferCorrected':
       must('money-balance', amount('previousAmountMinor') === transfer.bookedMinor + transfer.refundedMinor, () => name)
+      transfer.correctedMinor += amount('transactionAmountMinor') - amount('previousAmountMinor')
       transfer.bookedMinor = amount('transactionAmountMinor') - transfer.refundedMinor
       transfer.receivedMinor += amount('receivedAmountChangeMinor')
       break
@@ -210,8 +238,32 @@ function applyMoney(transfer: ModelTransfer, type: string, data: RecordedEvent['
       transfer.returnedMinor += amount('returnedAmountMinor')
       transfer.bookedMinor -= booked
       transfer.refundedMinor += booked
+      endPayout(transfer, data.refundId, 'paid', name)
       break
     }
+    case 'RefundRequested':
+      transfer.payouts.set(String(data.refundId), {
+        to: String(data.to),
+        isProposed: data.needsApproval === true,
+        state: 'open',
+      })
+      break
+    case 'RefundApproved':
+      transfer.payouts.get(String(data.refundId))!.isProposed = false
+      break
+    case 'RefundEnded':
+      endPayout(transfer, data.refundId, 'ended', name)
+      break
+    case 'RepaymentRequested':
+      transfer.payouts.set(String(data.repaymentId), { to: 'account', isProposed: false, state: 'open' })
+      break
+    case 'RepaymentEnded':
+      transfer.resolvedMinor += amount('resolvedAmountMinor')
+      endPayout(transfer, data.repaymentId, data.outcome === 'paid' ? 'paid' : 'ended', name)
+      break
+    case 'WithdrawalApproved':
+      transfer.isApproved = true
+      break
     case 'AttentionResolved':
       transfer.resolvedMinor += amount('resolvedAmountMinor')
       break
@@ -226,6 +278,13 @@ function applyMoney(transfer: ModelTransfer, type: string, data: RecordedEvent['
       transfer.isErased = true
       break
   }
+}
+
+function endPayout(transfer: ModelTransfer, id: unknown, state: 'paid' | 'ended', name: string): void {
+  const payout = transfer.payouts.get(String(id))
+  if (!payout) return
+  must('one-payout', payout.state === 'open', () => `${name} ends the payout ${id}, which is ${payout.state}`)
+  payout.state = state
 }
 
 function shown({ receivedMinor, bookedMinor, returnedMinor, resolvedMinor }: ModelTransfer): string {

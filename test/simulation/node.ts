@@ -141,7 +141,8 @@ export class SimulatedNode {
   /** Kills the process: nothing of it runs any more. */
   crash(): void {
     this.process.isDead = true
-    this.#onDeath()
+    // A task of the world, because tasks of this process no longer run.
+    scheduler.add(0, this.#onDeath, scheduler.world)
     this.service = undefined
     this.#app = undefined
     this.servers.drop()

@@ -2,7 +2,6 @@ import { eventually } from './checks.js'
 import { Clients } from './clients.js'
 import { scheduler } from './environment.js'
 import { type FaultRates, noFaults } from './faults.js'
-import type { SimulatedNode } from './node.js'
 import { Random } from './random.js'
 import { type Invariant, must, Violation } from './violation.js'
 import { World } from './world.js'
@@ -23,7 +22,7 @@ export interface Outcome {
 const maxHealingMs = 120_000
 /** Most worlds need a thousand. */
 const maxTasks = 200_000
-const hourMs = 3_600_000
+const minuteMs = 60_000
 
 type Step = (world: World, clients: Clients, random: Random) => Promise<void>
 
@@ -76,6 +75,7 @@ export async function runWorld(seed: number, most = Number.POSITIVE_INFINITY, ke
         const [, name, step] = chosen(random)
         world.note(`step ${taken}: ${name}`)
         await step(world, clients, random)
+        world.seeTree()
         await scheduler.sleep(random.below(2 * gapMs))
       }
       await heal(world, clients)
@@ -133,18 +133,10 @@ async function stop(world: World, random: Random): Promise<void> {
   const node = random.pick(world.nodes)
   if (!node.service) return
   world.run(async () => {
-    await stopNode(world, node)
+    await world.stop(node)
     await scheduler.sleep(random.below(500))
     await world.start(node)
   })
-}
-
-async function stopNode(world: World, node: SimulatedNode): Promise<void> {
-  world.note(`${node.name} stops`)
-  const stopped = scheduler.call(node.process, 0, () => node.stop())
-  // A supervisor kills it otherwise, and a crash in the meantime is also an end.
-  await Promise.race([stopped, scheduler.sleep(30_000)])
-  node.crash()
 }
 
 async function cut(world: World, random: Random): Promise<void> {
@@ -181,12 +173,14 @@ async function heal(world: World, clients: Clients): Promise<void> {
     await scheduler.sleep(100)
   }
   // One node does all the work from now on.
-  for (const node of world.nodes.slice(1)) if (node.service) await stopNode(world, node)
+  for (const node of world.nodes.slice(1)) if (node.service) await world.stop(node)
   const [node] = world.nodes
   if (!node!.service) await world.start(node!)
   await clients.enableEndpoints()
-  for (let i = 0; i < 3; i++) {
-    node!.process.skewMs += 8 * hourMs
+  // Claims and deposits expire, and sessions last.
+  for (let i = 0; i < 2; i++) {
+    node!.process.skewMs += 20 * minuteMs
     await scheduler.sleep(500)
+    await clients.dashboard(clients.user('auditor'), 'GET', '/session')
   }
 }

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import { formatShortest } from '../../src/domain/money.js'
 import type { RecordedEvent } from '../../src/event-store/event-store.js'
+import type { HttpServices } from '../../src/http/services.js'
 import { connectEndpoints, Endpoints } from './endpoint.js'
 import { scheduler, temporary } from './environment.js'
 import { type FaultRates, faultyReadModels, faultyStore, faultyWallet, noFaults } from './faults.js'
@@ -14,6 +15,7 @@ import { Random } from './random.js'
 import { must } from './violation.js'
 
 const requestTimeoutMs = 3_000
+const stopTimeoutMs = 30_000
 
 /** The bank, which pays what it is told to, and remembers it. */
 interface BankPayment {
@@ -40,6 +42,8 @@ export class World {
   readonly logLines: string[] = []
   /** The clients that have not ended. */
   readonly clients = new Set<Promise<void>>()
+  /** The checkpoints of the tree that were seen. */
+  readonly checkpoints: { readonly size: number; readonly root: string }[] = []
   failure: unknown
   #taken = 0
 
@@ -114,7 +118,8 @@ export class World {
 
   /** Starts a node, and repeats that until it succeeds, like a supervisor of processes. */
   async start(node: SimulatedNode): Promise<void> {
-    for (;;) {
+    // Unless someone else has started it.
+    while (node.process.isDead) {
       const process = node.boot()
       this.note(`${node.name} starts`)
       const starting = scheduler
@@ -185,12 +190,26 @@ export class World {
     rmSync(this.directory, { recursive: true, force: true })
   }
 
-  readTree(): string | undefined {
-    try {
-      return readFileSync(join(this.directory, 'tree', 'checkpoint'), 'utf8')
-    } catch {
-      return undefined
-    }
+  /** Stops a node like a supervisor, which kills it if that takes too long. */
+  async stop(node: SimulatedNode): Promise<void> {
+    this.note(`${node.name} stops`)
+    const stopped = scheduler.call(node.process, 0, () => node.stop())
+    await Promise.race([stopped, node.death, scheduler.sleep(stopTimeoutMs)])
+    node.crash()
+  }
+
+  /** Reads something with the stores of the first node. */
+  onNode<Result>(read: (services: HttpServices) => Promise<Result>): Promise<Result> {
+    const [node] = this.nodes
+    return scheduler.call(node!.process, 0, () => read(node!.service!.http))
+  }
+
+  /** Remembers the checkpoint that the tree has now. */
+  seeTree(): void {
+    const path = join(this.directory, 'tree', 'checkpoint')
+    if (!existsSync(path)) return
+    const [, size, root] = readFileSync(path, 'utf8').split('\n')
+    if (this.checkpoints.at(-1)?.root !== root) this.checkpoints.push({ size: Number(size), root: root! })
   }
 
   #afterTask(): void {
