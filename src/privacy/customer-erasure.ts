@@ -57,7 +57,11 @@ export async function eraseCustomer(
 ): Promise<ErasureResult> {
   const { store, raw, keys, transfers, clock } = parts
   const key = await keys.find(customer.merchantId, customer.userId)
-  if (!key) return { accepted: false, reason: 'unknown-customer' }
+  if (!key) {
+    // The repeat of an erasure that failed after the key was destroyed.
+    await finishErasures(parts, context)
+    return { accepted: false, reason: 'unknown-customer' }
+  }
   const { trackingIds: candidates, through } = await transfersOf(parts, customer, key)
   const own = await ownTransfers(transfers, customer, candidates)
   const open = await openOf(store, own)

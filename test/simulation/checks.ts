@@ -14,6 +14,8 @@ import type { World } from './world.js'
 
 const maxSettlingMs = 60_000
 const pollMs = 500
+/** A stop seals nothing while the last seal has failed, and the next attempt follows this time later. */
+const sealRetryMs = 11_000
 /** A lease that is held is renewed more often. */
 const heartbeatMs = 2_500
 
@@ -71,7 +73,7 @@ async function readModelsEqualTheLog(world: World): Promise<void> {
       for (const [name, documents] of Object.entries(expected)) {
         const found = new Set(stored[name])
         const missing = documents.find((each) => !found.has(each))
-        if (missing !== undefined) return `${name} lack ${missing}`
+        if (missing !== undefined) return differenceOf(name, missing, stored[name]!)
         if (stored[name]!.length !== documents.length) return `${name} have ${stored[name]!.length} documents`
       }
       return undefined
@@ -80,6 +82,19 @@ async function readModelsEqualTheLog(world: World): Promise<void> {
     must('read-models', scheduler.nowMs < untilMs, () => difference)
     await scheduler.sleep(pollMs)
   }
+}
+
+/** Names the fields in which a stored document differs. */
+function differenceOf(name: string, expected: string, stored: readonly string[]): string {
+  const wanted = JSON.parse(expected) as Record<string, unknown>
+  const other = stored.map((text) => JSON.parse(text) as Record<string, unknown>).find(({ _id }) => _id === wanted._id)
+  if (!other) return `${name} lack ${expected}`
+  const fields = [...new Set([...Object.keys(wanted), ...Object.keys(other)])]
+  const differing = fields.filter((field) => JSON.stringify(wanted[field]) !== JSON.stringify(other[field]))
+  const shown = differing.map(
+    (field) => `${field} ${JSON.stringify(other[field])} instead of ${JSON.stringify(wanted[field])}`,
+  )
+  return `${wanted._id} in ${name} has ${shown.join(', ')}`
 }
 
 function nothingIsLost({ model }: World, { acknowledged, created }: Clients): void {
@@ -228,6 +243,7 @@ async function treeVerifies(world: World): Promise<void> {
     must('audit-tree', scheduler.nowMs < untilMs, () => 'no node holds the lease of the tree')
     await scheduler.sleep(pollMs)
   }
+  await scheduler.sleep(world.sealFailedMs + sealRetryMs - scheduler.nowMs)
   await world.stop(node!)
   world.seeTree()
   const leaves = world.base.log.events.filter(({ stream }) => !stream.startsWith('$')).map(leafOf)

@@ -29,6 +29,8 @@ export class Clients {
   }[] = []
   readonly erasing = new Set<string>()
   readonly erased = new Set<string>()
+  /** Whether an erasure may be half done. The next start of a node finishes it. */
+  isInterrupted = false
   #references = 0
 
   constructor(readonly world: World) {}
@@ -393,10 +395,11 @@ export class Clients {
     await this.dashboard(this.user('operations'), 'POST', `/merchants/${id}/endpoint/enable`, {})
   }
 
-  /** Enables the endpoints that an answer has disabled, as their merchants do after a repair. */
-  async enableEndpoints(): Promise<void> {
+  /** Resumes merchants, and enables the endpoints that an answer has disabled, as people do after a repair. */
+  async repair(): Promise<void> {
     const operations = this.user('operations')
     for (const { id } of this.world.base.merchants) {
+      await this.dashboard(this.user('administrator'), 'POST', `/merchants/${id}/resume`, {})
       const enabled = await this.dashboard(operations, 'POST', `/merchants/${id}/endpoint/enable`, {})
       must('settles', enabled?.statusCode === 200, () => `the endpoint is not enabled: ${enabled?.body}`)
       await this.dashboard(operations, 'POST', '/callbacks/resend', {
@@ -424,13 +427,16 @@ export class Clients {
     let isDone = true
     for (const { id: merchantId } of world.base.merchants) {
       const body = { merchantId, userId, reason: 'requested by the customer' }
-      const response = await this.dashboard(administrator, 'POST', '/privacy/erase', body)
-      const isUnknown =
-        response?.statusCode === 404 ||
-        response?.json<{ error?: { message?: string } }>().error?.message?.includes('no customer')
-      if (response?.statusCode !== 200 && !isUnknown) isDone = false
+      let response: LightMyRequestResponse | undefined
+      for (let i = 0; i < 8 && (!response || response.statusCode >= 500); i++) {
+        response = await this.dashboard(administrator, 'POST', '/privacy/erase', body)
+        if (response?.statusCode !== 200) await scheduler.sleep(random.below(600))
+      }
+      // 404: the merchant has no such customer, or the erasure was interrupted and is finished now.
+      if (response?.statusCode !== 200 && response?.statusCode !== 404) isDone = false
     }
     if (isDone) this.erased.add(customer)
+    else this.isInterrupted = true
   }
 }
 

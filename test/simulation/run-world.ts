@@ -176,7 +176,11 @@ async function heal(world: World, clients: Clients): Promise<void> {
   for (const node of world.nodes.slice(1)) if (node.service) await world.stop(node)
   const [node] = world.nodes
   if (!node!.service) await world.start(node!)
-  await clients.enableEndpoints()
+  if (clients.isInterrupted || world.random.chance(0.3)) {
+    await world.stop(node!)
+    await world.start(node!)
+  }
+  await clients.repair()
   // Claims and deposits expire, and sessions last.
   for (let i = 0; i < 2; i++) {
     node!.process.skewMs += 20 * minuteMs

@@ -44,6 +44,8 @@ export class World {
   readonly clients = new Set<Promise<void>>()
   /** The checkpoints of the tree that were seen. */
   readonly checkpoints: { readonly size: number; readonly root: string }[] = []
+  /** When a seal failed last, after which the next attempt waits. */
+  sealFailedMs = Number.NEGATIVE_INFINITY
   failure: unknown
   #taken = 0
 
@@ -230,6 +232,7 @@ export class World {
 
   #logged(node: SimulatedNode, line: string): void {
     this.logLines.push(`${node.name} ${line}`)
+    if (line.includes('the log is not sealed')) this.sealFailedMs = scheduler.nowMs
     try {
       this.base.secrets.check(line, 'a log line')
     } catch (error) {
