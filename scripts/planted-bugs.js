@@ -126,7 +126,7 @@ async function simulate(copy, bug) {
   apply(copy, [bug.file])
   try {
     await compile(copy)
-    const args = ['dist/test/simulation/simulate.js', '--seeds', String(seeds), '--until-failure']
+    const args = ['dist/test/simulation/simulate.js', '--seeds', String(seeds), '--jobs', '1', '--until-failure']
     const { status, output } = await run(copy, process.execPath, args)
     const [, seed, invariant] = /^seed (\d+): (\S+) failed at step \d+/m.exec(output) ?? []
     if (invariant !== undefined && status === 1) return result(invariant, seed)

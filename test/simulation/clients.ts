@@ -1,4 +1,5 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
+import { password } from '../support/dashboard.js'
 import { type CreateKind, createBody, paths, walletPaths } from '../support/merchant-requests.js'
 import { scheduler } from './environment.js'
 import {
@@ -28,7 +29,6 @@ export class Clients {
     readonly referenceId: string
   }[] = []
   readonly erasing = new Set<string>()
-  readonly erased = new Set<string>()
   /** Whether an erasure may be half done. The next start of a node finishes it. */
   isInterrupted = false
   #references = 0
@@ -40,7 +40,7 @@ export class Clients {
   }
 
   user(role: string): SimulatedUser {
-    return this.random.pick(this.world.base.users.filter((user) => user.role === role))
+    return this.random.pick(this.world.users.filter((user) => user.role === role))
   }
 
   /** Returns a transfer of the log, so that also those are used whose creation was not acknowledged. */
@@ -94,9 +94,50 @@ export class Clients {
   }
 
   async dashboard(user: SimulatedUser, method: 'GET' | 'POST' | 'PATCH', path: string, body?: unknown) {
-    const headers = { cookie: user.cookie, origin, 'x-csrf-token': user.csrfToken }
-    const options: InjectOptions = { method, url: `/dashboard/api${path}`, headers }
-    return this.world.request(body === undefined ? options : { ...options, payload: body as object })
+    const send = () => {
+      const headers = { cookie: user.cookie, origin, 'x-csrf-token': user.csrfToken }
+      const options: InjectOptions = { method, url: `/dashboard/api${path}`, headers }
+      return this.world.request(body === undefined ? options : { ...options, payload: body as object })
+    }
+    const response = await send()
+    // A restore ends all sessions.
+    return response?.statusCode === 401 && (await this.#signIn(user)) ? send() : response
+  }
+
+  async #signIn(user: SimulatedUser): Promise<boolean> {
+    const payload = { email: user.email, password }
+    const response = await this.world.request({
+      ...{ method: 'POST', url: '/dashboard/api/session', headers: { origin }, payload },
+    })
+    if (response?.statusCode !== 200) return false
+    user.cookie = response.cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
+    user.csrfToken = response.json<{ csrfToken: string }>().csrfToken
+    return true
+  }
+
+  /** Forgets what a restored log has lost. */
+  forget(): void {
+    const { transfers } = this.world.model
+    const known = this.acknowledged.filter(({ trackingId, revision, status }) => {
+      return transfers.get(trackingId)?.statuses[revision] === status
+    })
+    this.acknowledged.splice(0, this.acknowledged.length, ...known)
+    for (const [key, trackingId] of this.created) if (!transfers.has(trackingId)) this.created.delete(key)
+  }
+
+  /** Resumes payouts, after people have compared the bank with the restored log. */
+  async resumePayouts(): Promise<void> {
+    for (let i = 0; i < 10; i++) {
+      const administrator = this.user('administrator')
+      const seen = await this.dashboard(administrator, 'GET', '/audit/integrity')
+      if (seen?.statusCode === 200) {
+        const { revision } = seen.json<{ revision: number }>()
+        const body = { reason: 'compared with the bank', revision }
+        const resumed = await this.dashboard(administrator, 'POST', '/audit/resume-payouts', body)
+        if (resumed?.statusCode === 200) return
+      }
+      await scheduler.sleep(300)
+    }
   }
 
   /** Shows a transfer to a user; `undefined` if the outcome stays unknown or the user cannot see it. */
@@ -223,9 +264,9 @@ export class Clients {
     const { bank } = this.world
     const before = bank.find((payment) => payment.trackingId === trackingId)
     // The same person remembers it.
-    if (before?.by === userId) return
+    if (before?.by === userId || before?.isKnown) return
     must('one-payout', !before, () => `${userId} pays ${trackingId}, which ${before?.by} has paid`)
-    bank.push({ trackingId, amountMinor, by: userId })
+    bank.push({ trackingId, amountMinor, by: userId, isKnown: false })
     this.world.note(`the bank pays ${trackingId}`)
   }
 
@@ -349,7 +390,7 @@ export class Clients {
 
   async changeSettings(): Promise<void> {
     const { random, world } = this
-    const [administrator, confirming] = world.base.users.filter(({ role }) => role === 'administrator')
+    const [administrator, confirming] = world.users.filter(({ role }) => role === 'administrator')
     const { id } = random.pick(world.base.merchants)
     const path = `/merchants/${id}`
     const found = await this.dashboard(administrator!, 'GET', path)
@@ -423,7 +464,7 @@ export class Clients {
     // No client creates another transfer of the customer, which would bring the data back.
     this.erasing.add(customer)
     await scheduler.sleep(3_000)
-    const administrator = random.pick(world.base.users.filter(({ role }) => role === 'administrator'))
+    const administrator = random.pick(world.users.filter(({ role }) => role === 'administrator'))
     let isDone = true
     for (const { id: merchantId } of world.base.merchants) {
       const body = { merchantId, userId, reason: 'requested by the customer' }
@@ -435,7 +476,7 @@ export class Clients {
       // 404: the merchant has no such customer, or the erasure was interrupted and is finished now.
       if (response?.statusCode !== 200 && response?.statusCode !== 404) isDone = false
     }
-    if (isDone) this.erased.add(customer)
+    if (isDone) this.world.erased.add(customer)
     else this.isInterrupted = true
   }
 }

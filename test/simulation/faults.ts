@@ -25,6 +25,8 @@ interface Link {
   readonly rates: () => FaultRates
   /** Whether the node cannot reach its stores. */
   readonly isCut: () => boolean
+  /** Whoever executes operations after their callers have given up. */
+  readonly late: Owner
 }
 
 type Fate = 'fine' | 'not executed' | 'response lost' | 'executed late' | 'executed twice'
@@ -35,7 +37,7 @@ const fates: readonly Fate[] = ['not executed', 'response lost', 'executed late'
  * Executes an operation like a server that may be slow or fail. A write can be executed although it fails, also later, and twice.
  */
 async function over<Result>(
-  { owner, random, rates, isCut }: Link,
+  { owner, random, rates, isCut, late }: Link,
   rate: number,
   isWrite: boolean,
   unavailable: (message: string) => Error,
@@ -51,7 +53,7 @@ async function over<Result>(
   if (isSlow) await scheduler.sleep(random.below(random.chance(0.1) ? 400 : 8))
   if (fate === 'not executed') throw unavailable('simulated: the operation was not executed')
   if (fate === 'executed late') {
-    scheduler.add(random.below(2_000), () => void operation().catch(() => undefined), scheduler.world)
+    scheduler.add(random.below(2_000), () => void operation().catch(() => undefined), late)
     throw unavailable('simulated: no response in time')
   }
   const result = await operation()

@@ -26,9 +26,10 @@ export interface SimulatedMerchant {
 
 export interface SimulatedUser {
   readonly userId: string
+  readonly email: string
   readonly role: string
-  readonly cookie: string
-  readonly csrfToken: string
+  cookie: string
+  csrfToken: string
 }
 
 /** The values that no event, log line or response may contain. */
@@ -120,7 +121,7 @@ async function layFoundation() {
     if (!created.accepted) throw new Error(created.refusal.rule)
     const app = await node.app()
     const { cookie, csrfToken } = await signIn(app, { email, password })
-    users.push({ userId: created.user.userId, role, cookie, csrfToken })
+    users.push({ userId: created.user.userId, email, role, cookie, csrfToken })
   }
   secrets.add(password, walletPassword)
   await node.stop()

@@ -56,7 +56,7 @@ export class SimulatedNode {
     private readonly servers: Servers,
     private readonly log: (node: string, line: string) => void,
   ) {
-    this.process = { name, isDead: true, skewMs: 0 }
+    this.process = { name, isDead: true, skewMs: 0, pausedUntilMs: 0 }
     const dataDirectory = join(directory, name)
     mkdirSync(dataDirectory, { recursive: true })
     this.configuration = {
@@ -131,7 +131,7 @@ export class SimulatedNode {
 
   /** Creates a process, in which {@link start} runs. */
   boot(): Owner {
-    this.process = { ...this.process, isDead: false }
+    this.process = { ...this.process, isDead: false, pausedUntilMs: 0 }
     this.death = new Promise((resolve) => {
       this.#onDeath = resolve
     })

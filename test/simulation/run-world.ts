@@ -47,6 +47,9 @@ const steps: readonly (readonly [weight: number, name: string, step: Step])[] = 
   [2, 'stop', async (world, _, random) => stop(world, random)],
   [2, 'cut', async (world, _, random) => cut(world, random)],
   [2, 'set a clock', async (world, _, random) => setClock(world, random)],
+  [1, 'pause', async (world, _, random) => pause(world, random)],
+  [2, 'back up', async (world) => world.backUp()],
+  [1, 'restore', async (world, clients) => restore(world, clients)],
   [1, 'break an endpoint', async (world, _, random) => breakEndpoint(world, random)],
 ]
 const totalWeight = steps.reduce((sum, [weight]) => sum + weight, 0)
@@ -153,6 +156,24 @@ async function setClock(world: World, random: Random): Promise<void> {
   const node = random.pick(world.nodes)
   node.process.skewMs += random.below(8_000) - 4_000
   world.note(`the clock of ${node.name} is off by ${node.process.skewMs} ms`)
+}
+
+async function pause(world: World, random: Random): Promise<void> {
+  const { process, name } = random.pick(world.nodes)
+  process.pausedUntilMs = scheduler.nowMs + 500 + random.below(9_000)
+  world.note(`${name} is paused until ${process.pausedUntilMs}`)
+}
+
+/** Replaces everything by the last backup, once no client waits for a response. */
+async function restore(world: World, clients: Clients): Promise<void> {
+  const untilMs = scheduler.nowMs + 15_000
+  while (world.clients.size > 0 && scheduler.nowMs < untilMs) await scheduler.sleep(100)
+  if (!world.backup || world.clients.size > 0) return
+  for (const node of world.nodes) node.crash()
+  world.restore()
+  clients.forget()
+  for (const node of world.nodes) await world.start(node)
+  await clients.resumePayouts()
 }
 
 async function breakEndpoint(world: World, random: Random): Promise<void> {

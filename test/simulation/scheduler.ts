@@ -6,6 +6,8 @@ export interface Owner {
   isDead: boolean
   /** The difference of the owner's wall clock to the time of the world. */
   skewMs: number
+  /** Its tasks wait until then, like those of a process that gets no processor time. */
+  pausedUntilMs: number
 }
 
 export interface Task {
@@ -24,7 +26,7 @@ const startMs = Date.parse('2026-03-02T09:00:00.000Z')
  * Everything that a task causes belongs to its owner, because its microtasks end before the next task starts.
  */
 export class Scheduler {
-  readonly world: Owner = { name: 'world', isDead: false, skewMs: 0 }
+  readonly world: Owner = { name: 'world', isDead: false, skewMs: 0, pausedUntilMs: 0 }
   /** By the time of the world, from 0. */
   nowMs = 0
   /** The number of tasks that ran. */
@@ -97,6 +99,11 @@ export class Scheduler {
       this.#pop()
       const { run, owner } = task
       if (run === undefined || owner.isDead) continue
+      if (owner.pausedUntilMs > this.nowMs && owner.pausedUntilMs > task.dueMs) {
+        task.dueMs = owner.pausedUntilMs
+        this.#push(task)
+        continue
+      }
       this.nowMs = Math.max(this.nowMs, task.dueMs)
       this.current = owner
       this.ran++

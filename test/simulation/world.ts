@@ -1,17 +1,27 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
+import { derivedEventId } from '../../src/commands/ids.js'
 import { formatShortest } from '../../src/domain/money.js'
 import type { RecordedEvent } from '../../src/event-store/event-store.js'
 import type { HttpServices } from '../../src/http/services.js'
+import { markRestored } from '../../src/operations/files/restored-mark.js'
 import { connectEndpoints, Endpoints } from './endpoint.js'
 import { scheduler, temporary } from './environment.js'
 import { type FaultRates, faultyReadModels, faultyStore, faultyWallet, noFaults } from './faults.js'
-import { type Foundation, foundation, SimulatedWallet, walletEmail, walletPassword } from './foundation.js'
+import {
+  type Foundation,
+  foundation,
+  type SimulatedUser,
+  SimulatedWallet,
+  walletEmail,
+  walletPassword,
+} from './foundation.js'
 import { LogModel } from './log-model.js'
 import { SimulatedNode } from './node.js'
 import { Random } from './random.js'
+import type { Owner } from './scheduler.js'
 import { must } from './violation.js'
 
 const requestTimeoutMs = 3_000
@@ -22,16 +32,30 @@ interface BankPayment {
   readonly trackingId: string
   readonly amountMinor: number
   readonly by: string
+  /** Whether the people who compared the bank with a restored log know of it. */
+  isKnown: boolean
+}
+
+interface Backup {
+  readonly directory: string
+  readonly at: string
+  readonly log: ReturnType<Foundation['log']['snapshot']>
+  readonly documents: ReturnType<Foundation['documents']['snapshot']>
+  readonly erased: ReadonlySet<string>
 }
 
 /** One world: nodes of the service, the clients and the systems around them, and the account of what must hold. */
 export class World {
   readonly random: Random
   readonly faultRandom: Random
-  readonly model = new LogModel()
+  model = new LogModel()
   readonly endpoints: Endpoints
   readonly nodes: SimulatedNode[] = []
   readonly bank: BankPayment[] = []
+  /** The users with their sessions. */
+  readonly users: readonly SimulatedUser[]
+  /** The owner of operations that are executed late, until the store is replaced by its backup. */
+  late: Owner = { ...scheduler.world, name: 'late' }
   readonly base: Foundation
   readonly wallet = new SimulatedWallet()
   readonly directory: string
@@ -42,6 +66,11 @@ export class World {
   readonly logLines: string[] = []
   /** The clients that have not ended. */
   readonly clients = new Set<Promise<void>>()
+  /** The customers whose erasure was acknowledged. */
+  readonly erased = new Set<string>()
+  /** The transfers, and the references of their refunds, of which a restored log knows less than the wallet. */
+  readonly forgotten = new Set<string>()
+  backup: Backup | undefined
   /** The checkpoints of the tree that were seen. */
   readonly checkpoints: { readonly size: number; readonly root: string }[] = []
   /** When a seal failed last, after which the next attempt waits. */
@@ -54,6 +83,7 @@ export class World {
     { keepsLines = false } = {},
   ) {
     this.base = foundation()
+    this.users = this.base.users.map((user) => ({ ...user }))
     this.wallet.open(walletEmail, walletPassword, 1_000_000_00n)
     this.lines = keepsLines ? [] : undefined
     scheduler.reset(seed, this.base.nowMs)
@@ -93,6 +123,7 @@ export class World {
       random: this.faultRandom,
       rates: () => this.rates,
       isCut: () => to === 'stores' && this.cut.has(node),
+      late: this.late,
     })
     const opened: { crash(): void }[] = []
     const openLog = () => {
@@ -185,6 +216,55 @@ export class World {
   anyNode(): SimulatedNode {
     const alive = this.nodes.filter(({ service }) => service !== undefined)
     return this.random.pick(alive.length > 0 ? alive : this.nodes)
+  }
+
+  /** Copies the log, the read models with the customers' keys, and the tree. */
+  backUp(): void {
+    const directory = join(this.directory, 'backup')
+    rmSync(directory, { recursive: true, force: true })
+    const tree = join(this.directory, 'tree')
+    if (existsSync(tree)) cpSync(tree, directory, { recursive: true })
+    const { log, documents } = this.base
+    const at = new Date().toISOString()
+    this.backup = { directory, at, log: log.snapshot(), documents: documents.snapshot(), erased: new Set(this.erased) }
+    this.note('the backup is made')
+  }
+
+  /** Replaces everything by the backup, while no node runs. What happened after it is forgotten, except by the world around it. */
+  restore(): void {
+    const { backup, base } = this
+    if (!backup) return
+    this.late.isDead = true
+    this.late = { ...scheduler.world, name: 'late' }
+    const lost = this.model
+    base.log.restore(backup.log)
+    base.documents.restore(backup.documents)
+    const tree = join(this.directory, 'tree')
+    rmSync(tree, { recursive: true, force: true })
+    if (existsSync(backup.directory)) cpSync(backup.directory, tree, { recursive: true })
+    const mark = { id: randomUUID(), backupCreatedAt: backup.at, restoredAt: new Date().toISOString() }
+    // The node that starts first.
+    const { dataDirectory } = this.nodes[0]!.configuration
+    markRestored(dataDirectory, { ...mark, events: null, lastEventAt: null, lostEvents: null })
+    this.model = new LogModel()
+    this.#taken = 0
+    for (const event of base.log.events) this.#take(event)
+    for (const [trackingId, { statuses, payouts }] of lost.transfers) {
+      const isSame = this.model.transfers.get(trackingId)?.statuses.length === statuses.length
+      if (!isSame) this.forgotten.add(trackingId)
+      for (const id of payouts.keys()) this.forgotten.add(derivedEventId(trackingId, `refund ${id}`))
+    }
+    const isDelivered = new Set(base.log.events.map(({ type, data }) => type === 'CallbackDelivered' && data.webhookId))
+    for (const [trackingId, received] of this.endpoints.received)
+      this.endpoints.received.set(
+        trackingId,
+        received.filter(({ webhookId }) => isDelivered.has(webhookId)),
+      )
+    this.checkpoints.length = 0
+    this.erased.clear()
+    for (const customer of backup.erased) this.erased.add(customer)
+    for (const payment of this.bank) payment.isKnown = true
+    this.note('the backup is restored')
   }
 
   close(): void {
