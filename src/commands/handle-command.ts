@@ -26,13 +26,18 @@ export type Untimed<Command> = Command extends unknown ? Omit<Command, 'at'> : n
 export interface Loaded<State> {
   readonly state: State
   readonly revision: StreamRevision
-  /** The stream contains the event of {@link HandleOptions.onceId}. */
-  readonly isDone?: boolean
+  /** The {@link HandleOptions.onceId} that was looked for, if the stream contains its event. It says nothing about any other id. */
+  readonly doneId?: string | undefined
 }
 
 export type CommandResult<State, Event, Rule extends string = RuleName> =
   /** `events` are those that this command appended, and none if it changed nothing. */
-  | (Loaded<State> & { readonly accepted: true; readonly events: readonly Event[] })
+  | (Loaded<State> & {
+      readonly accepted: true
+      readonly events: readonly Event[]
+      /** The stream already contained the event of {@link HandleOptions.onceId}. */
+      readonly isRepeat?: true
+    })
   | { readonly accepted: false; readonly refusal: Refusal<Rule | 'changed-meanwhile'>; readonly state: State }
 
 export interface HandleOptions<State> {
@@ -98,9 +103,10 @@ export function handleCommand<State, Command, Event extends DomainEvent, Rule ex
   const { loaded, reserves, appendsBefore, isTriedOnce = false, onceId, seenRevision } = options
   let known = loaded
   const attempt = async (): Promise<CommandResult<State, Event, Rule>> => {
-    const { state, revision, isDone } = known ?? (await loadStream(store, decider, stream, { onceId }))
+    const { state, revision, doneId } = known ?? (await loadStream(store, decider, stream, { onceId }))
     known = undefined
-    if (isDone) return { accepted: true, state, events: [], revision, isDone }
+    if (onceId !== undefined && doneId === onceId)
+      return { accepted: true, state, events: [], revision, isRepeat: true }
     const isStale = seenRevision !== undefined && revision !== 'no_stream' && revision !== seenRevision
     const decision = isStale ? await refuseWithChanges(store, stream, seenRevision) : decider.decide(command, state)
     if (!decision.accepted) return { accepted: false, refusal: decision.refusal, state }
@@ -143,7 +149,7 @@ export async function loadStream<State, Event extends DomainEvent>(
   stream: string,
   { onceId, known, onRead }: LoadOptions<State> = {},
 ): Promise<Loaded<State>> {
-  let { state, revision, isDone = false } = known ?? emptyStream(decider)
+  let { state, revision, doneId } = known ?? emptyStream(decider)
   const fromRevision = revision === 'no_stream' ? 0 : revision + 1
   for (const recorded of await store.readStream(stream, { fromRevision })) {
     state =
@@ -151,10 +157,10 @@ export async function loadStream<State, Event extends DomainEvent>(
         ? decider.evolveUnreadable(state, recorded.recordedAtMs)
         : foldEvent(decider.evolve, state, recorded)
     revision = recorded.revision
-    isDone ||= recorded.id === onceId
+    if (recorded.id === onceId) doneId = onceId
     onRead?.(recorded)
   }
-  return { state, revision, isDone }
+  return { state, revision, doneId }
 }
 
 /** Returns a nonexistent stream as if it had been loaded. This saves the read of a stream that rarely exists. */

@@ -120,6 +120,20 @@ t.test('reads a stream that is assumed to be new only after a conflict', async (
   t.strictSame(counts, { reads: 1, appends: 3 })
 })
 
+t.test('a result that found one event says nothing about another one (simulated seed 305)', async (t) => {
+  const store = await openTestStore(t)
+  const add = { events: [suspended] }
+  const first = { onceId: '3d1f0c66-8c7e-4d4b-9d0a-0f5b8f0e6a01' }
+  const second = { onceId: '3d1f0c66-8c7e-4d4b-9d0a-0f5b8f0e6a02' }
+  await handleCommand(store, counter, 's-1', add, context, first)
+  const repeated = await handleCommand(store, counter, 's-1', add, context, first)
+  t.match(repeated, { accepted: true, isRepeat: true, events: [] })
+  if (!repeated.accepted) return
+  const next = await handleCommand(store, counter, 's-1', add, context, { ...second, loaded: repeated })
+  t.match(next, { accepted: true, events: [Object] })
+  t.equal((await store.readStream('s-1')).length, 2)
+})
+
 t.test('reserves keys for a stream that it creates, and only then', async (t) => {
   const store = await openTestStore(t)
   const handle = (stream: string, key: string) =>

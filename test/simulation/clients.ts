@@ -131,8 +131,9 @@ export class Clients {
       const administrator = this.user('administrator')
       const seen = await this.dashboard(administrator, 'GET', '/audit/integrity')
       if (seen?.statusCode === 200) {
-        const { revision } = seen.json<{ revision: number }>()
-        const body = { reason: 'compared with the bank', revision }
+        const { payoutsStopped } = seen.json<{ payoutsStopped: { revision: number } | null }>()
+        if (!payoutsStopped) return
+        const body = { reason: 'compared with the bank', revision: payoutsStopped.revision }
         const resumed = await this.dashboard(administrator, 'POST', '/audit/resume-payouts', body)
         if (resumed?.statusCode === 200) return
       }
@@ -175,7 +176,9 @@ export class Clients {
       return !isPaid || !['cancel', 'release', 'claim'].includes(action)
     })
     if (actions.length === 0) return
-    await this.take(user, seen, this.random.pick(actions))
+    // Ending a transfer leaves fewer actions.
+    const others = actions.filter((action) => !['cancel', 'claim', 'release', 'manual-control'].includes(action))
+    await this.take(user, seen, this.random.pick(others.length > 0 && this.random.chance(0.75) ? others : actions))
   }
 
   async take(user: SimulatedUser, seen: Detail, action: string): Promise<Detail | undefined> {
@@ -278,9 +281,27 @@ export class Clients {
     )
     const trackingIds = payable.slice(-3).map(({ trackingId }) => trackingId)
     if (trackingIds.length === 0) return
-    const response = await this.dashboard(user, 'POST', '/withdrawals/bank-file', { format: 'csv', trackingIds })
-    if (response?.statusCode !== 200) return
+    const claimed: string[] = []
     for (const trackingId of trackingIds) {
+      const seen = await this.show(user, trackingId)
+      if (seen?.actions.includes('claim')) await this.take(user, seen, 'claim')
+      if (seen?.claim?.mine || seen?.actions.includes('claim')) claimed.push(trackingId)
+    }
+    if (claimed.length === 0) return
+    let response: LightMyRequestResponse | undefined
+    let repeat: { readonly reason: string; readonly files: readonly string[] } | undefined
+    for (let i = 0; i < 3 && response?.statusCode !== 200; i++) {
+      const body = { format: 'csv', trackingIds: claimed, ...(repeat && { repeat }) }
+      response = await this.dashboard(user, 'POST', '/withdrawals/bank-file', body)
+      if (response && response.statusCode < 500) break
+      // A file that nobody has received cannot be paid.
+      const files: string[] = []
+      for (const trackingId of claimed) files.push((await this.show(user, trackingId))?.bankFile?.messageId ?? '')
+      const known = files.filter((file) => file !== '')
+      if (known.length > 0) repeat = { reason: 'the download failed', files: [...new Set(known)] }
+    }
+    if (response?.statusCode !== 200) return
+    for (const trackingId of claimed) {
       if (!response.body.includes(trackingId)) continue
       const seen = await this.show(user, trackingId)
       if (!seen?.claim?.mine) continue
@@ -347,7 +368,7 @@ export class Clients {
       const tried = await world.request({
         method: 'POST',
         url: `/v1/${foreign.kind}s/${foreign.trackingId}/${foreign.kind === 'deposit' ? 'receive' : 'claim'}`,
-        headers: { webapikey: merchant.webApiKey, 'content-type': 'application/json' },
+        headers: { webapikey: merchant.settlementKey, 'content-type': 'application/json' },
         payload: JSON.stringify({
           revision: foreign.statuses.length - 1,
           ...(foreign.kind === 'deposit' && { amount: 1, reference: 'X' }),
@@ -376,7 +397,7 @@ export class Clients {
     const day = '2026-03-02'
     const paths = [
       `/statement?from=${day}T00:00:00Z&to=2026-03-03T00:00:00Z`,
-      '/overview?days=1',
+      `/overview?from=${day}T00:00:00Z&to=2026-03-03T00:00:00Z`,
       '/audit/integrity',
       '/operations/stuck',
     ]
@@ -384,7 +405,7 @@ export class Clients {
     if (!transfer) return
     const at = new Date(scheduler.wallMs()).toISOString()
     await this.dashboard(auditor, 'GET', `/transfers/${transfer.trackingId}/story`)
-    await this.dashboard(auditor, 'GET', `/audit/state?trackingId=${transfer.trackingId}&at=${at}`)
+    await this.dashboard(auditor, 'GET', `/audit/state?of=transfer&id=${transfer.trackingId}&at=${at}`)
     await this.dashboard(auditor, 'GET', `/search?text=${canaryOf(this.random.pick(customers))}`)
   }
 
@@ -441,7 +462,9 @@ export class Clients {
     const operations = this.user('operations')
     for (const { id } of this.world.base.merchants) {
       await this.dashboard(this.user('administrator'), 'POST', `/merchants/${id}/resume`, {})
-      const enabled = await this.dashboard(operations, 'POST', `/merchants/${id}/endpoint/enable`, {})
+      let enabled: LightMyRequestResponse | undefined
+      for (let i = 0; i < 3 && enabled?.statusCode !== 200; i++)
+        enabled = await this.dashboard(operations, 'POST', `/merchants/${id}/endpoint/enable`, {})
       must('settles', enabled?.statusCode === 200, () => `the endpoint is not enabled: ${enabled?.body}`)
       await this.dashboard(operations, 'POST', '/callbacks/resend', {
         merchantId: id,
@@ -491,6 +514,7 @@ interface Detail {
   readonly returnedMinor: number
   readonly heldMinor?: number
   readonly claim: { readonly mine: boolean } | null
+  readonly bankFile: { readonly messageId: string } | null
   readonly actions: readonly string[]
   readonly refunds?: readonly { readonly refundId: string; readonly state: string }[]
   readonly proposedCorrection?: { readonly amountMinor: number } | null

@@ -15,13 +15,14 @@ export const customers = ['0', '1', '2', '3', '4', '5']
 /** The name of a customer, which is nowhere after its erasure. */
 export const canaryOf = (customer: string) => `Canary${customer}zq`
 export const walletEmail = 'customer@example.com'
-export const walletPassword = 'wallet-canary-734219'
+export const walletPassword = '734219'
 
 export interface SimulatedMerchant {
   readonly id: string
   readonly webApiKey: string
   readonly secretKey: string
   readonly callbackPath: string
+  readonly settlementKey: string
 }
 
 export interface SimulatedUser {
@@ -41,14 +42,14 @@ class Secrets {
   }
 
   check(text: string, where: string): void {
-    must('secrets', !walletCode.test(text), () => `${where} contains a code: ${text}`)
+    must('secrets', !walletSecret.test(text), () => `${where} contains a secret of the wallet: ${text}`)
     for (const value of this.#values)
       must('secrets', !text.includes(value), () => `${where} contains a secret: ${text}`)
   }
 }
 
-/** A code of the wallet. No amount of a world has such digits, because all of them are multiples of 25. */
-const walletCode = /\b90171[1-9]\b/
+/** A code or the password of the wallet. No amount of a world is such a number, because all of them are multiples of 25. */
+const walletSecret = /\b(90171[1-9]|734219)\b/
 
 /** A wallet whose codes look like no other number of a world. */
 export class SimulatedWallet extends MemoryWallet {
@@ -94,9 +95,21 @@ async function layFoundation() {
   for (const number of [0, 1]) {
     const callbackPath = `/callback/${number}`
     const settings = { ...merchantSettings, name: `Shop ${number}`, callbackUrl: `http://127.0.0.1:1${callbackPath}` }
-    const issued = await commands.register({ ...settings, autoCancelMismatch: number === 1 }, context)
-    merchants.push({ ...issued, callbackPath })
-    secrets.add(issued.webApiKey, issued.secretKey, issued.webhookSecret)
+    const different =
+      number === 0
+        ? { callbackOnMoney: true, mismatchToleranceMinor: 50_00n }
+        : {
+            autoCancelMismatch: true,
+            approvalAboveMinor: 60_00n,
+            manualControlAboveMinor: 300_00n,
+            callbackOnCreate: true,
+          }
+    const issued = await commands.register({ ...settings, ...different }, context)
+    const key = { name: 'settlement', scopes: ['settlement', 'read'], validUntil: null } as const
+    const created = await commands.createApiKey(issued.id, key, context)
+    if (!created.accepted) throw new Error(created.refusal.rule)
+    merchants.push({ ...issued, callbackPath, settlementKey: created.webApiKey })
+    secrets.add(created.webApiKey, issued.webApiKey, issued.secretKey, issued.webhookSecret)
   }
   await known.catchUp()
   const users: SimulatedUser[] = []
@@ -123,7 +136,7 @@ async function layFoundation() {
     const { cookie, csrfToken } = await signIn(app, { email, password })
     users.push({ userId: created.user.userId, email, role, cookie, csrfToken })
   }
-  secrets.add(password, walletPassword)
+  secrets.add(password)
   await node.stop()
   scheduler.current = caller
   const [logSnapshot, documentsSnapshot] = [log.snapshot(), documents.snapshot()]

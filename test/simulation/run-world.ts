@@ -33,9 +33,9 @@ const client =
 
 const steps: readonly (readonly [weight: number, name: string, step: Step])[] = [
   [20, 'create', client((clients) => clients.create())],
-  [16, 'act', client((clients) => clients.act())],
+  [26, 'act', client((clients) => clients.act())],
   [8, 'pay', client((clients) => clients.pay())],
-  [3, 'pay by file', client((clients) => clients.payByFile())],
+  [5, 'pay by file', client((clients) => clients.payByFile())],
   [8, 'pay from the wallet', client((clients) => clients.payFromWallet())],
   [3, 'read', client((clients) => clients.read())],
   [2, 'audit', client((clients) => clients.audit())],
@@ -52,6 +52,8 @@ const steps: readonly (readonly [weight: number, name: string, step: Step])[] = 
   [1, 'restore', async (world, clients) => restore(world, clients)],
   [1, 'break an endpoint', async (world, _, random) => breakEndpoint(world, random)],
 ]
+/** Without transfers, there is nothing to do. */
+const firstCreates = 3
 const totalWeight = steps.reduce((sum, [weight]) => sum + weight, 0)
 
 /**
@@ -75,7 +77,7 @@ export async function runWorld(seed: number, most = Number.POSITIVE_INFINITY, ke
       world.rates = rates
       while (taken < Math.min(count, most)) {
         const random = new Random(seed, 1_000 + taken++)
-        const [, name, step] = chosen(random)
+        const [, name, step] = taken <= firstCreates ? steps[0]! : chosen(random)
         world.note(`step ${taken}: ${name}`)
         await step(world, clients, random)
         world.seeTree()

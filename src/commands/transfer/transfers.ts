@@ -693,7 +693,7 @@ function mismatchPolicyOf(settings: MerchantSettings): MismatchPolicy {
 
 function toResult(result: CommandResult<TransferState, TransferEvent>): TransferResult {
   if (!result.accepted) return result
-  const { state, revision, events, isDone: isRepeat = false } = result
+  const { state, revision, events, isRepeat = false } = result
   if (state.kind === 'none' || revision === 'no_stream') throw new Error('an accepted command left no transfer')
   return { accepted: true, transfer: state, changed: events.length > 0, revision, isRepeat }
 }
