@@ -22,6 +22,7 @@ export interface Outcome {
 const maxHealingMs = 120_000
 /** Most worlds need a thousand. */
 const maxTasks = 200_000
+const attemptTimeoutMs = 2_500
 const minuteMs = 60_000
 
 type Step = (world: World, clients: Clients, random: Random) => Promise<void>
@@ -203,6 +204,8 @@ async function heal(world: World, clients: Clients): Promise<void> {
     await world.stop(node!)
     await world.start(node!)
   }
+  // Until every attempt that hangs has ended.
+  await scheduler.sleep(attemptTimeoutMs)
   await clients.repair()
   // Claims and deposits expire, and sessions last.
   for (let i = 0; i < 2; i++) {
