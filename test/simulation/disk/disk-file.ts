@@ -16,6 +16,7 @@ export class DiskFile {
 
   sync(cached: Buffer): void {
     for (const [from, to] of this.#written) this.#put(cached, from, to)
+    this.content = this.content.subarray(0, cached.length)
     this.#written = []
   }
 

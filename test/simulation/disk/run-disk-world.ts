@@ -4,24 +4,27 @@ import { Random } from '../random.js'
 import type { Outcome } from '../run-world.js'
 import { must, Violation } from '../violation.js'
 import { LogWorld } from './log-world.js'
+import { TreeWorld } from './tree-world.js'
 
 const maxTasks = 100_000
 
-type Step = (world: LogWorld, random: Random) => Promise<void> | void
+type Step<World> = readonly [weight: number, name: string, step: (world: World, random: Random) => Promise<void> | void]
 
-const steps: readonly (readonly [weight: number, name: string, step: Step])[] = [
+const steps: readonly Step<LogWorld | TreeWorld>[] = [
   [10, 'append', (world, random) => appendMany(world, random)],
   [3, 'crash in a write', (world, random) => world.planCrash(random)],
   [2, 'crash', (world, random) => world.crash(random.chance(0.6))],
   [2, 'fail to sync', (world, random) => world.failSyncs(1 + random.below(2))],
   [2, 'fill the disk', (world, random) => world.fill(random.below(300))],
+  [2, 'check', (world) => world.check()],
+]
+const logSteps: readonly Step<LogWorld>[] = [
+  ...steps,
   [2, 'checkpoint', (world) => world.checkpoint()],
   [1, 'stop', (world) => world.stop()],
-  [1, 'check', (world) => world.check()],
 ]
-const totalWeight = steps.reduce((sum, [weight]) => sum + weight, 0)
 
-function appendMany(world: LogWorld, random: Random): void {
+function appendMany(world: LogWorld | TreeWorld, random: Random): void {
   for (let left = 1 + random.below(4); left > 0; left--) world.append(random)
 }
 
@@ -37,7 +40,14 @@ export async function runDiskWorld(seed: number, most: number, keepsLines: boole
     trace.update(`${line}\n`)
     if (keepsLines) lines.push(line)
   }
-  const world = new LogWorld(new Random(seed, 3), note)
+  const isTree = plan.chance(0.4)
+  const faults = new Random(seed, 3)
+  const world = isTree ? new TreeWorld(faults, note) : new LogWorld(faults, note)
+  const take = async (random: Random) => {
+    const [, name, step] = world instanceof TreeWorld ? chosen(steps, random) : chosen(logSteps, random)
+    note(`step ${taken}: ${name}`)
+    await step(world as LogWorld & TreeWorld, random)
+  }
   let taken = 0
   let failure: Outcome['failure']
   try {
@@ -45,9 +55,7 @@ export async function runDiskWorld(seed: number, most: number, keepsLines: boole
       await world.open()
       while (taken < Math.min(count, most)) {
         const random = new Random(seed, 1_000 + taken++)
-        const [, name, step] = chosen(random)
-        note(`step ${taken}: ${name}`)
-        await step(world, random)
+        await take(random)
         await scheduler.sleep(random.below(60))
       }
       await world.heal()
@@ -80,9 +88,9 @@ export async function runDiskWorld(seed: number, most: number, keepsLines: boole
   }
 }
 
-function chosen(random: Random): (typeof steps)[number] {
-  let left = random.below(totalWeight)
-  for (const step of steps) {
+function chosen<World>(from: readonly Step<World>[], random: Random): Step<World> {
+  let left = random.below(from.reduce((sum, [weight]) => sum + weight, 0))
+  for (const step of from) {
     left -= step[0]
     if (left < 0) return step
   }
