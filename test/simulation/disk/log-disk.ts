@@ -15,7 +15,7 @@ import type { Random } from '../random.js'
 import { DiskFile } from './disk-file.js'
 
 /** A crash in one of the next writes of SQLite. */
-export interface PlannedCrash {
+interface PlannedCrash {
   /** The number of writes before it. */
   skip: number
   readonly moment: 'before' | 'during' | 'after'
