@@ -27,6 +27,8 @@ await import(new URL('./writer/append-loop.js', import.meta.resolve('@transferd/
 const streams = ['a', 'b', 'c', 'd']
 const pageSize = 50
 const maxRepeats = 50
+/** Of the checkpoints and stops. */
+const crashesInStep = 0.5
 const maxHealingMs = 60_000
 
 interface Running {
@@ -41,6 +43,10 @@ export class LogWorld {
   readonly #root = mkdtempSync(join(temporary, 'simulation-'))
   #disk: LogDisk
   #running: Running | undefined
+  /** The process that opens or closes the log. */
+  #starting: Owner | undefined
+  /** Wait for the end of a process. */
+  #mourners: (() => void)[] = []
   #opened = 0
   #clients = 0
   #failure: unknown
@@ -84,7 +90,6 @@ export class LogWorld {
     this.#follow(this.#running)
     await this.check()
   }
-  #starting: Owner | undefined
 
   async check(): Promise<void> {
     const running = this.#running
@@ -111,8 +116,9 @@ export class LogWorld {
     })
   }
 
-  async checkpoint(): Promise<void> {
+  async checkpoint(random: Random): Promise<void> {
     if (!this.#running) return
+    if (random.chance(crashesInStep)) this.planCrash(random, 0)
     const { process } = this.#running
     const path = logPath(this.#disk.directory)
     // Like the checkpointer of another process.
@@ -130,9 +136,10 @@ export class LogWorld {
     })
   }
 
-  async stop(): Promise<void> {
+  async stop(random: Random): Promise<void> {
     const running = this.#running
     if (!running) return
+    if (random.chance(crashesInStep)) this.planCrash(random, 0)
     this.#running = undefined
     running.end.abort()
     this.#starting = running.process
@@ -145,9 +152,9 @@ export class LogWorld {
     if (this.#running) this.#disk.crashNow(isPowerCut)
   }
 
-  planCrash(random: Random): void {
+  planCrash(random: Random, skip = random.below(4)): void {
     const moment = random.pick(['before', 'during', 'after'] as const)
-    this.#disk.crash = { skip: random.below(4), moment, isPowerCut: random.chance(0.6) }
+    this.#disk.crash = { skip, moment, isPowerCut: random.chance(0.6) }
   }
 
   failSyncs(count: number): void {
@@ -252,7 +259,6 @@ export class LogWorld {
       this.#mourners.push(resolve)
     })
   }
-  #mourners: (() => void)[] = []
 
   #run(run: () => Promise<void>, isClient = true): void {
     if (isClient) this.#clients++

@@ -20,8 +20,8 @@ const steps: readonly Step<LogWorld | TreeWorld>[] = [
 ]
 const logSteps: readonly Step<LogWorld>[] = [
   ...steps,
-  [2, 'checkpoint', (world) => world.checkpoint()],
-  [1, 'stop', (world) => world.stop()],
+  [2, 'checkpoint', (world, random) => world.checkpoint(random)],
+  [1, 'stop', (world, random) => world.stop(random)],
 ]
 
 function appendMany(world: LogWorld | TreeWorld, random: Random): void {
