@@ -47,7 +47,7 @@ const { prepare, pragma, close } = Database.prototype
  * The disk under the files of a log. SQLite writes into real files in memory, which stand for the memory of the operating system. What the
  * disk has follows from when SQLite syncs (sqlite3WalFrames, walCheckpoint and sqlite3WalClose): in a commit, the header of a WAL that
  * starts again unless the connection is OFF, and its frames if it is FULL; in a checkpoint, first the WAL and then the database, unless
- * it is OFF.
+ * it is OFF. A new process starts without faults: SQLite cannot survive one while it recovers frames whose sync failed.
  */
 export class LogDisk {
   wal = new DiskFile()
@@ -142,7 +142,11 @@ export class LogDisk {
     const content = this.#read()
     this.db.write(0, content.length)
     if (crash?.moment === 'during') this.#die(crash, { db: this.#partOf(content), wal })
-    if (isSynced) this.db.sync(content)
+    if (this.isFull || this.#syncFails()) {
+      // SQLite keeps the WAL.
+      this.db.syncPartly(content, this.random)
+      writeFileSync(this.#path('-wal'), wal)
+    } else if (isSynced) this.db.sync(content)
     this.#isWalDeleted = !existsSync(this.#path('-wal'))
     if (crash) this.#die(crash)
     return result

@@ -14,7 +14,7 @@ const steps: readonly Step<LogWorld | TreeWorld>[] = [
   [10, 'append', (world, random) => appendMany(world, random)],
   [3, 'crash in a write', (world, random) => world.planCrash(random)],
   [2, 'crash', (world, random) => world.crash(random.chance(0.6))],
-  [2, 'fail to sync', (world, random) => world.failSyncs(1 + random.below(2))],
+  [2, 'fail to sync', (world, random) => world.failSyncs(1 + random.below(4))],
   [2, 'fill the disk', (world, random) => world.fill(random.below(300))],
   [2, 'check', (world) => world.check()],
 ]
