@@ -62,7 +62,7 @@ export class LogDisk {
   #left: Left | undefined
   readonly #connections = new Set<Database>()
 
-  /** @param onCrash Called with the directory's successor, in which the files are what remains of them. */
+  /** @param onCrash Called when the process has ended, after which {@link next} returns what is left of the disk. */
   constructor(
     readonly directory: string,
     private readonly random: Random,

@@ -61,6 +61,10 @@ export class TreeFiles {
     files = this
   }
 
+  unmount(): void {
+    files = undefined
+  }
+
   /** Loses what was not synced. */
   cutPower(): void {
     this.#root.cutPower(this.random)

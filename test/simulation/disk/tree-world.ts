@@ -60,7 +60,9 @@ export class TreeWorld {
     return this.#acknowledged
   }
 
-  close(): void {}
+  close(): void {
+    this.#files.unmount()
+  }
 
   async open(): Promise<void> {
     await this.check()
