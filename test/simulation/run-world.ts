@@ -1,5 +1,6 @@
 import { eventually } from './checks.js'
 import { Clients } from './clients.js'
+import { runDiskWorld } from './disk/run-disk-world.js'
 import { scheduler } from './environment.js'
 import { type FaultRates, noFaults } from './faults.js'
 import { Random } from './random.js'
@@ -24,6 +25,8 @@ const maxHealingMs = 120_000
 const maxTasks = 200_000
 const attemptTimeoutMs = 2_500
 const minuteMs = 60_000
+/** Every tenth world is one of files instead of services. */
+const diskWorldEvery = 10
 
 type Step = (world: World, clients: Clients, random: Random) => Promise<void>
 
@@ -62,6 +65,7 @@ const totalWeight = steps.reduce((sum, [weight]) => sum + weight, 0)
  * failure is shrunk: a step draws from its own sequence, so that it is the same in every prefix.
  */
 export async function runWorld(seed: number, most = Number.POSITIVE_INFINITY, keepsLines = false): Promise<Outcome> {
+  if (seed % diskWorldEvery === 0) return runDiskWorld(seed, most, keepsLines)
   const world = new World(seed, { keepsLines })
   const plan = new Random(seed, 4)
   const count = 6 + plan.below(20)

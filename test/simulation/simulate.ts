@@ -64,8 +64,9 @@ class Simulator {
     }
   }
 
+  /** Ends the process, which then removes its files. */
   stop(): void {
-    this.child.kill()
+    this.child.disconnect()
   }
 }
 

@@ -28,6 +28,7 @@ export interface SeedsResponse {
 // The first ones load modules on demand, which takes real time.
 await prepareFoundation()
 await runWorld(0)
+await runWorld(1)
 await prepareFoundation()
 process.on('message', async (request: SeedsRequest) => {
   process.send!(await run(request))

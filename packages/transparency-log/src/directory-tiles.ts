@@ -1,5 +1,5 @@
 import { chmod, constants, mkdir, open, rename, rm, stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { maxEntryBytes, type TileStore, tileWidth } from './tiles.js'
 import { VerificationError } from './verification-error.js'
 
@@ -10,7 +10,7 @@ const maxFileBytes = tileWidth * (2 + maxEntryBytes)
 export class DirectoryTiles implements TileStore {
   readonly #root: string
   // These caches avoid a file-system call per write, which costs as much as the write itself.
-  /** The directories that exist. */
+  /** The directories that exist on the disk. */
   readonly #made = new Set<string>()
   /** The levels whose partial tiles have been removed. */
   readonly #withoutPartials = new Set<string>()
@@ -19,7 +19,7 @@ export class DirectoryTiles implements TileStore {
 
   /** `isGroupReadable` gives the group of each new file and directory read access, regardless of the umask. */
   constructor(root: string, { isGroupReadable = false } = {}) {
-    this.#root = root
+    this.#root = resolve(root)
     this.#groupBits = isGroupReadable ? 0o050 : 0
   }
 
@@ -62,19 +62,26 @@ export class DirectoryTiles implements TileStore {
     this.#withoutPartials.add(levelOf(path))
   }
 
-  /** Syncs the parents as well, because a new directory is an entry in its parent. */
+  /**
+   * Syncs the parents as well, because a new directory is an entry in its parent. A directory that exists is not safe either before this
+   * instance has synced its parent: whoever made it may have been killed, or could not sync.
+   */
   async #makeDirectory(directory: string): Promise<void> {
     if (this.#made.has(directory)) return
     const first = await mkdir(directory, { recursive: true })
-    this.#made.add(directory)
     // The next tile of this level now has partial versions, to be removed when it is full.
     if (directory.endsWith('.p')) this.#withoutPartials.delete(levelOf(directory.slice(this.#root.length + 1)))
-    if (first === undefined) return
-    for (let made = directory; made.length >= first.length; made = dirname(made)) {
+    const topmost = Math.min(this.#root.length, first?.length ?? this.#root.length)
+    const synced: string[] = []
+    for (let made = directory; made.length >= topmost && made !== dirname(made); made = dirname(made)) {
+      if (this.#made.has(made)) break
       // Keeps the bit with which new files inherit the directory's group.
-      if (this.#groupBits > 0) await chmod(made, (await stat(made)).mode | this.#groupBits)
+      if (this.#groupBits > 0 && first !== undefined && made.length >= first.length)
+        await chmod(made, (await stat(made)).mode | this.#groupBits)
       await syncDirectory(dirname(made))
+      synced.push(made)
     }
+    for (const made of synced) this.#made.add(made)
   }
 }
 
