@@ -107,6 +107,17 @@ AbortSignal.timeout = (ms) => {
   return controller.signal
 }
 
+// Node keeps a combined signal that has a listener until it aborts, which those of a crashed node never do.
+AbortSignal.any = (signals) => {
+  const controller = new AbortController()
+  for (const signal of signals) {
+    const abort = () => controller.abort(signal.reason)
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort, { once: true })
+  }
+  return controller.signal
+}
+
 const RealDate = Date
 const SimulatedDate = function (...args: unknown[]) {
   if (!new.target) return new RealDate(scheduler.wallMs()).toString()

@@ -68,7 +68,7 @@ export async function runWorld(seed: number, most = Number.POSITIVE_INFINITY, ke
   if (seed % diskWorldEvery === 0) return runDiskWorld(seed, most, keepsLines)
   const world = new World(seed, { keepsLines })
   const plan = new Random(seed, 4)
-  const count = 6 + plan.below(20)
+  const count = 5 + plan.below(16)
   let taken = 0
   let failure: Outcome['failure']
   try {

@@ -28,6 +28,8 @@ if (values.help) {
   process.stdout.write(usage)
   process.exit()
 }
+/** The processes fill the cores already, and most objects of a world die with it. */
+const execArgv = ['--single-threaded-gc', '--max-semi-space-size=64']
 const batchSize = 10
 const progressEveryMs = 10_000
 /** A world ends within a second or two. */
@@ -39,7 +41,7 @@ class Simulator {
   private constructor(private readonly child: ChildProcess) {}
 
   static async start(): Promise<Simulator> {
-    const child = fork(fileURLToPath(new URL('./simulation-process.js', import.meta.url)))
+    const child = fork(fileURLToPath(new URL('./simulation-process.js', import.meta.url)), { execArgv })
     const ended = once(child, 'exit').then(() => {
       throw new Error('a simulation process could not start')
     })

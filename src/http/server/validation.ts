@@ -23,7 +23,8 @@ const ajv = {
   },
 }
 
-// Shared by all applications of the process, so that each schema is compiled once.
+// Shared by all applications of the process, which have equal schemas, so that each schema is compiled once.
+const validatorsBySchema = new Map<string, Validate>()
 const compileValidator: ValidatorCompiler = validators()({}, ajv)
 const compileSerializer = serializers()({}, {}) as FastifySerializerCompiler<unknown>
 
@@ -40,12 +41,19 @@ const validator: FastifySchemaCompiler<unknown> = (route) => {
   let compiled: Validate | undefined
   const validate: Validate = (data) => {
     if (isBody) prepare(route.schema as ObjectSchema, data)
-    compiled ??= compileValidator(route) as Validate
+    compiled ??= compiledOnce(route)
     const holds = compiled(data)
     if (holds === false) validate.errors = withFieldPaths(compiled.errors ?? [], data)
     return holds
   }
   return validate
+}
+
+function compiledOnce(route: Parameters<typeof validator>[0]): Validate {
+  const text = JSON.stringify(route.schema)
+  const known = validatorsBySchema.get(text) ?? (compileValidator(route) as Validate)
+  validatorsBySchema.set(text, known)
+  return known
 }
 
 interface ObjectSchema {
