@@ -5,6 +5,7 @@ import type { BackgroundRole } from '../operations/configuration/configuration.j
 import { backlogMetrics, type CollectedMetrics, restartMetrics } from '../operations/metrics.js'
 import { retryWhileUnavailable } from '../subscriptions/retry.js'
 import type { Part } from '../subscriptions/under-lease.js'
+import type { Wallet } from '../wallet/wallet.js'
 import { startTracing } from './start-tracing.js'
 import { type OpenedThread, openThread, type ThreadData } from './thread.js'
 
@@ -20,6 +21,8 @@ export type FromBackground =
 export interface BackgroundParts extends OpenedThread, Omit<ThreadData, 'eventStore'> {
   readonly registry: Registry
   readonly verify?: RunVerification
+  /** The configured wallet by default. */
+  readonly wallet?: Wallet
 }
 
 type StartWork = (parts: BackgroundParts) => Part

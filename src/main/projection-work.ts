@@ -20,7 +20,7 @@ export function startProjectionWork(parts: BackgroundParts): Part {
   const settingsOf = async (merchantId: string) => merchants.settingsOf(merchantId)
   const { transfers, bank } = createCommands(configuration, { ...parts, settingsOf })
   const isSandbox = () => isInSandbox(configuration, merchants)
-  const { wallet } = createWallet({ ...parts, eventStore: store, isSandbox })
+  const wallet = parts.wallet ?? createWallet({ ...parts, eventStore: store, isSandbox }).wallet
   // This thread sends no messages to customers.
   const silent = withTestCustomer(wallet, () => undefined)
   const work = [

@@ -22,6 +22,9 @@ export interface RunnerDependencies extends ProjectionDependencies {
   readonly logger: Logger
 }
 
+/** The events after which personal data of earlier ones must not be readable. */
+const erasures: ReadonlySet<string> = new Set(['PersonalDataErased', 'BankCounterpartyErased'])
+
 /** Runs one projection while its lease lasts: follows the log, performs requested tasks, and replaces outdated documents. */
 export class ProjectionRunner implements Serving {
   readonly pointer: ProjectionPointer
@@ -251,7 +254,22 @@ export class ProjectionRunner implements Serving {
       }
       throw error
     }
+    // Before the checkpoint, so that a crash repeats it.
+    if (events.some(({ type }) => erasures.has(type))) await this.#dropKeptBuilds()
     if (checkpoint) await this.pointer.advance(collection, checkpoint, events.at(-1))
+  }
+
+  /** Drops the builds that do not follow the log, as they contain the erased data. A task applies all events to the build that it opened. */
+  async #dropKeptBuilds(): Promise<void> {
+    const { built, previous, task } = this.pointer.document
+    const opened = this.#working && task?.what
+    const kept = {
+      built: opened === 'switch' || opened === 'verify' ? built : undefined,
+      previous: opened === 'rollback' ? previous : undefined,
+    }
+    if (kept.built === built && kept.previous === previous) return
+    await this.pointer.save(kept)
+    await dropUnusedBuilds(this, true)
   }
 
   /** Stops at an event that cannot be applied, because ignoring it would leave a silent hole in the documents. */

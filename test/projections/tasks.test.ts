@@ -172,6 +172,22 @@ t.test('a kept build waits for a switch, and a rollback serves the previous buil
   t.equal(builds.length, 2, 'the served and the previous build')
 })
 
+t.test('an erasure drops the builds that do not follow the log (simulated seed 683)', async (t) => {
+  const stores = await testStores(t)
+  await projected(stores)
+  t.match(await outcomes(stores, ['transfers', 'totals']), [{ state: 'done' }, { state: 'done' }])
+  t.match(await outcomes(stores, ['transfers'], { keep: true }), [{ state: 'done' }])
+  const builds = async () => (await stores.readModels.listCollections()).filter((name) => name.startsWith('transfers@'))
+  t.equal((await builds()).length, 3, 'served, built and previous')
+  const [first] = await stores.readModels.collection('transfers').find({ status: 'Completed' }, { limit: 1 })
+  await stores.transfers.erasePersonalData(first!._id, { actor: 'test', $correlationId: 'c', $causationId: 'c' })
+  await projected(stores, 0)
+  const { served, built, previous } = (await readPointer(stores.readModels, 'transfers'))!
+  t.strictSame([await builds(), built, previous], [[served.collection], undefined, undefined])
+  await t.rejects(tasksOf(stores).request('transfers', { what: 'rollback', by: 'test' }), conflict('nothing-kept'))
+  t.strictSame(await storedDocuments(stores.readModels), expectedDocuments(await wholeLog(stores.store)))
+})
+
 t.test('missing documents and documents that the log does not explain are differences', async (t) => {
   const stores = await testStores(t)
   await projected(stores)

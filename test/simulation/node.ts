@@ -82,7 +82,7 @@ export class SimulatedNode {
     const readModels = servers.openReadModels()
     const closing: (() => Promise<unknown>)[] = [() => stores.close()]
     const { box, keyRing } = stores
-    const shared = { keyRing, configuration, installationName: publicUrl }
+    const shared = { wallet: servers.wallet, keyRing, configuration, installationName: publicUrl }
     const thread = () =>
       composeThread(configuration, {
         rawStore: servers.openLog(),

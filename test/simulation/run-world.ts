@@ -195,6 +195,7 @@ async function heal(world: World, clients: Clients): Promise<void> {
   world.rates = noFaults
   world.cut.clear()
   world.endpoints.broken.clear()
+  for (const { process } of world.nodes) await scheduler.sleep(process.pausedUntilMs - scheduler.nowMs)
   const untilMs = scheduler.nowMs + maxHealingMs
   while (world.clients.size > 0) {
     must('settles', scheduler.nowMs < untilMs, () => 'a client does not end')

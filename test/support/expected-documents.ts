@@ -211,8 +211,10 @@ function totalDocuments(events: readonly Recorded<TransferEvent>[]): Document[] 
     if (type === 'FundsReturned' || type === 'WithdrawalReturned') amountMinor = data.returnedAmountMinor
     if (type === 'LateFundsReceived' || type === 'FundsReceived') amountMinor = data.receivedAmountMinor
     if (type === 'TransferCorrected') amountMinor = data.transactionAmountMinor - data.previousAmountMinor
-    if (type === 'AttentionResolved') amountMinor = data.resolvedAmountMinor
-    const names = [...(status ? [status] : []), ...(type in additionalStatus ? [additionalStatus[type]!] : [])]
+    if (type === 'AttentionResolved' || type === 'RepaymentEnded') amountMinor = data.resolvedAmountMinor
+    const isUnpaid = type === 'RepaymentEnded' && data.outcome !== 'paid'
+    const isCounted = type in additionalStatus && !isUnpaid
+    const names = [...(status ? [status] : []), ...(isCounted ? [additionalStatus[type]!] : [])]
     if (type === 'FundsReturned' && data.bookedAmountMinor! > 0n)
       return [
         { ...one, name: 'Returned', amountMinor },
@@ -262,6 +264,7 @@ const additionalStatus: { readonly [type in TransferEvent['type']]?: string } = 
   FundsReceived: 'Received',
   TransferCorrected: 'Corrected',
   AttentionResolved: 'Resolved',
+  RepaymentEnded: 'Resolved',
 }
 
 function feedDocuments(events: readonly Recorded<TransferEvent>[]): Document[] {
