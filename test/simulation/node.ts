@@ -1,7 +1,7 @@
-import { EventEmitter } from 'node:events'
+import './message-ports.js'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { MessagePort } from 'node:worker_threads'
+import { MessageChannel } from 'node:worker_threads'
 import { DirectoryTiles } from '@transferd/transparency-log'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import { pino } from 'pino'
@@ -75,7 +75,10 @@ export class SimulatedNode {
   /** Starts like the service, as a task of this node. */
   async start(): Promise<void> {
     const { configuration, servers } = this
-    const [clock, logger] = [systemClock(), pino({ level: 'info' }, { write: (line) => this.log(this.name, line) })]
+    const [clock, logger] = [
+      systemClock(),
+      pino({ level: 'info', base: null }, { write: (line) => this.log(this.name, line) }),
+    ]
     const openKeys = () => openCollectionKeyStore(async () => servers.openReadModels())
     const key = { key: this.masterKey, from: 'the simulation' }
     const stores = await openLogOver(servers.openLog(), configuration, [key], openKeys())
@@ -91,11 +94,13 @@ export class SimulatedNode {
         ...{ box, logger, clock },
       })
     const startReader = () => {
-      const [port, readers] = connectedPorts()
+      const { port1, port2 } = new MessageChannel()
       const { store, merchants } = thread()
-      const serve = () => serveReads(readers, { store, readModels, merchants })
-      merchants.start().then(serve, () => readers.close())
-      return port
+      merchants.start().then(
+        () => serveReads(port2, { store, readModels, merchants }),
+        () => port2.close(),
+      )
+      return port1
     }
     const service = await composeService(
       configuration,
@@ -177,15 +182,4 @@ function verifyHere(store: EventStore, { audit }: Configuration): RunVerificatio
     const { to, checkpoint, findings, count } = result
     return signal.aborted ? undefined : { verified: to, treeSize: checkpoint?.size ?? 0, findings, count }
   }
-}
-
-/** Returns two ports that are connected like those of a MessageChannel. */
-function connectedPorts(): [MessagePort, MessagePort] {
-  const [one, other] = [new EventEmitter(), new EventEmitter()]
-  const connect = (from: EventEmitter, to: EventEmitter) =>
-    Object.assign(from, {
-      postMessage: (message: unknown) => void scheduler.add(0, () => to.emit('message', structuredClone(message))),
-      close: () => void scheduler.add(0, () => [from, to].map((port) => port.emit('close'))),
-    }) as unknown as MessagePort
-  return [connect(one, other), connect(other, one)]
 }

@@ -68,7 +68,7 @@ export async function runWorld(seed: number, most = Number.POSITIVE_INFINITY, ke
   if (seed % diskWorldEvery === 0) return runDiskWorld(seed, most, keepsLines)
   const world = new World(seed, { keepsLines })
   const plan = new Random(seed, 4)
-  const count = 5 + plan.below(16)
+  const count = 4 + plan.below(14)
   let taken = 0
   let failure: Outcome['failure']
   try {

@@ -12,6 +12,7 @@ const usage = `npm run simulate -- [options]
   --until-failure    end with the first failure
   --seed N           run one seed and print its trace
   --steps N          only the first N steps of each seed
+  --traces           print the hash of each seed's trace
 `
 const { values } = parseArgs({
   options: {
@@ -21,6 +22,7 @@ const { values } = parseArgs({
     'until-failure': { type: 'boolean', default: false },
     seed: { type: 'string' },
     steps: { type: 'string' },
+    traces: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 })
@@ -126,6 +128,8 @@ async function runSeeds(from: number, count: number): Promise<number> {
       sum.events += response.events
       sum.tasks += response.tasks
       sum.simulatedMs += response.simulatedMs
+      if (values.traces)
+        for (const [n, trace] of response.traces.entries()) process.stdout.write(`trace ${left[n]} ${trace}\n`)
       left = left.slice(response.seeds)
       if (!response.failed) continue
       sum.failed++

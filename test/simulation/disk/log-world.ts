@@ -19,7 +19,7 @@ import type { Owner } from '../scheduler.js'
 import { must } from '../violation.js'
 import { LogDisk } from './log-disk.js'
 import { type Call, LogModel } from './log-model.js'
-import './message-ports.js'
+import '../message-ports.js'
 
 // Loading the writer on demand would take real time.
 await import(new URL('./writer/append-loop.js', import.meta.resolve('@transferd/event-log')).href)

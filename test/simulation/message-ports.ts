@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import workerThreads from 'node:worker_threads'
-import { scheduler } from '../environment.js'
+import { scheduler } from './environment.js'
 
 const maxDelayMs = 3
 
