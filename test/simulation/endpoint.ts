@@ -24,7 +24,6 @@ export class Endpoints {
   readonly received = new Map<string, Received[]>()
   /** The paths that respond with 410 or do not respond at all. */
   readonly broken = new Map<string, 'gone' | 'hangs'>()
-  bodies: string[] = []
 
   constructor(
     readonly random: Random,
@@ -82,7 +81,6 @@ export class Endpoints {
   }
 
   #arrive(headers: { readonly [name: string]: string }, body: string): void {
-    this.bodies.push(body)
     const { TrackingId: trackingId, Status: status } = JSON.parse(body) as { TrackingId: string; Status: number }
     const amountText = /"TransactionAmount":([\d.]+)/.exec(body)![1]!
     const webhookId = headers['webhook-id']!

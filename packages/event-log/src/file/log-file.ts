@@ -54,8 +54,9 @@ export function walPath(directory: string): string {
  */
 export function prepareLog(directory: string): void {
   try {
-    const created = mkdirSync(directory, { recursive: true, mode: 0o700 })
-    if (created !== undefined) syncParents(resolve(directory), resolve(created))
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    // Also if the directory exists: whoever created it may have been killed before it was synced.
+    if (!existsSync(logPath(directory))) syncParents(resolve(directory))
     if (!statSync(directory).isDirectory()) throw new Error('not a directory')
   } catch (error) {
     throw new CannotOpenLogError(`${directory} cannot be used as a data directory: ${messageOf(error)}`, {
@@ -74,13 +75,18 @@ export function prepareLog(directory: string): void {
   }
 }
 
-/** Syncs the parents of new directories. SQLite only syncs the entries within the directory: a power cut could lose the whole log. */
-function syncParents(directory: string, topmostCreated: string): void {
-  for (let created = directory; ; created = dirname(created)) {
-    const parent = openSync(dirname(created), 'r')
-    fsyncSync(parent)
-    closeSync(parent)
-    if (created === topmostCreated) return
+/** Syncs the directories that lead to a new log. SQLite only syncs the entries within its own: a power cut could lose the whole log. */
+function syncParents(directory: string): void {
+  for (let entry = directory; entry !== dirname(entry); entry = dirname(entry)) {
+    try {
+      const parent = openSync(dirname(entry), 'r')
+      fsyncSync(parent)
+      closeSync(parent)
+    } catch (error) {
+      // The user of the log did not create a directory that it must not read.
+      if ((error as NodeJS.ErrnoException).code === 'EACCES') return
+      throw error
+    }
   }
 }
 
