@@ -26,7 +26,7 @@ export type Untimed<Command> = Command extends unknown ? Omit<Command, 'at'> : n
 export interface Loaded<State> {
   readonly state: State
   readonly revision: StreamRevision
-  /** The {@link HandleOptions.onceId} that was looked for, if the stream contains its event. It says nothing about any other id. */
+  /** The {@link HandleOptions.onceId} of the load, if the stream contains its event. Other ids were not searched. */
   readonly doneId?: string | undefined
 }
 

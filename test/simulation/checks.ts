@@ -19,7 +19,7 @@ const sealRetryMs = 11_000
 /** A lease that is held is renewed more often. */
 const heartbeatMs = 2_500
 
-/** Waits until everything has settled, and checks what must hold then. */
+/** Waits until everything has settled, and checks the invariants of a settled world. */
 export async function eventually(world: World, clients: Clients): Promise<void> {
   await settled('callbacks', () => missingCallback(world))
   await settled('settles', () => openPayout(world))
@@ -50,7 +50,7 @@ function missingCallback({ model, endpoints }: World): string | undefined {
   return undefined
 }
 
-/** A payout whose withdrawal has ended, and a deposit whose time is over, do not stay open. */
+/** A payout whose withdrawal has ended, and an expired deposit do not stay open. */
 function openPayout({ model, base }: World): string | undefined {
   for (const [trackingId, { payouts, status, kind, receivedMinor }] of model.transfers) {
     for (const [id, { state, to, isProposed }] of payouts) {
@@ -109,7 +109,7 @@ function nothingIsLost({ model }: World, { acknowledged, created }: Clients): vo
     must('nothing-lost', model.transfers.has(trackingId), () => `the acknowledged ${trackingId} is not in the log`)
 }
 
-/** The money that the wallet has taken is received, and the money that it was told to return is returned. */
+/** The wallet has paid the refunds that are returned, and no others. */
 function walletAgrees({ model, wallet, forgotten }: World): void {
   const references = new Map<string, string>()
   for (const [trackingId, { payouts }] of model.transfers) {
@@ -128,11 +128,11 @@ function walletAgrees({ model, wallet, forgotten }: World): void {
     must(
       'one-payout',
       references.has(reference) || forgotten.has(reference),
-      () => `the wallet paid ${reference}, which nobody asked for`,
+      () => `the wallet paid ${reference}, which no refund requires`,
     )
 }
 
-/** What the wallet has taken is received. */
+/** Returns a collection of the wallet that no deposit has received. */
 function unrecordedMoney({ model, wallet, forgotten }: World): string | undefined {
   for (const [trackingId, { amountMinor }] of wallet.debits) {
     const { receivedMinor = -1n } = model.transfers.get(trackingId) ?? {}
@@ -147,7 +147,7 @@ interface StatementLine {
   readonly [figure: string]: string | number
 }
 
-/** The pages of an auditor show what the log says. */
+/** Compares the pages of an auditor with the log. */
 async function pagesAgree(world: World, clients: Clients): Promise<void> {
   const auditor = clients.user('auditor')
   const get = async <Content>(path: string): Promise<Content> => {
@@ -193,7 +193,7 @@ async function pagesAgree(world: World, clients: Clients): Promise<void> {
   }
 }
 
-/** The lists and the feed of each merchant contain all of its own, and nothing else. */
+/** Compares the lists and the feed of each merchant with its transfers. */
 async function merchantsReadTheirOwn(world: World, clients: Clients): Promise<void> {
   for (const merchant of world.base.merchants) {
     const all = async (path: string, next: string, as: string) => {

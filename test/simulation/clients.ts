@@ -15,9 +15,9 @@ import type { ModelTransfer } from './log-model.js'
 import { must } from './violation.js'
 import type { World } from './world.js'
 
-/** What the client of a step needs, and what all clients remember together. */
+/** The actions of clients, and their shared memory. */
 export class Clients {
-  /** What was acknowledged: the revision and the status that a response showed. */
+  /** The revisions and statuses that responses have shown. */
   readonly acknowledged: { readonly trackingId: string; readonly revision: number; readonly status: string }[] = []
   /** The trackingId that a create returned, by merchant and referenceId. */
   readonly created = new Map<string, string>()
@@ -172,7 +172,7 @@ export class Clients {
     const isPaid = this.world.bank.some(({ trackingId }) => trackingId === seen.trackingId)
     const actions = seen.actions.filter((action) => {
       if (seen.kind === 'withdrawal' && action === 'complete') return isPaid
-      // Whoever has paid a withdrawal does not end it in another way.
+      // A user who has paid a withdrawal only completes it.
       return !isPaid || !['cancel', 'release', 'claim'].includes(action)
     })
     if (actions.length === 0) return
@@ -294,7 +294,7 @@ export class Clients {
       const body = { format: 'csv', trackingIds: claimed, ...(repeat && { repeat }) }
       response = await this.dashboard(user, 'POST', '/withdrawals/bank-file', body)
       if (response && response.statusCode < 500) break
-      // A file that nobody has received cannot be paid.
+      // The bank never receives a file whose download failed.
       const files: string[] = []
       for (const trackingId of claimed) files.push((await this.show(user, trackingId))?.bankFile?.messageId ?? '')
       const known = files.filter((file) => file !== '')
@@ -352,7 +352,7 @@ export class Clients {
     return this.world.request({ url, headers: { webapikey: merchant.webApiKey } })
   }
 
-  /** Reads what a merchant reads, and asks for what belongs to another one. */
+  /** Reads the lists of a merchant, and tries to read and change a transfer of a different one. */
   async read(): Promise<void> {
     const { world, random } = this
     const merchant = random.pick(world.base.merchants)
@@ -457,7 +457,7 @@ export class Clients {
     await this.dashboard(this.user('operations'), 'POST', `/merchants/${id}/endpoint/enable`, {})
   }
 
-  /** Resumes merchants, and enables the endpoints that an answer has disabled, as people do after a repair. */
+  /** Resumes merchants, and enables the endpoints that a response has disabled, as people do after a repair. */
   async repair(): Promise<void> {
     const operations = this.user('operations')
     for (const { id } of this.world.base.merchants) {

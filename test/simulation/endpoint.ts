@@ -20,7 +20,7 @@ type Handler = {
 
 /** The endpoints of all merchants, and what arrived there. */
 export class Endpoints {
-  /** By trackingId, in the order of the first arrival. */
+  /** The callbacks by trackingId, in the order of their first arrival. */
   readonly received = new Map<string, Received[]>()
   /** The paths that respond with 410 or do not respond at all. */
   readonly broken = new Map<string, 'gone' | 'hangs'>()
@@ -89,7 +89,7 @@ export class Endpoints {
     const known = all.find((each) => each.webhookId === webhookId)
     if (known) {
       const isSame = known.status === status && known.amountText === amountText
-      must('callbacks', isSame, () => `callback ${webhookId} of ${trackingId} arrived with another content`)
+      must('callbacks', isSame, () => `callback ${webhookId} of ${trackingId} arrived with a different content`)
       return
     }
     all.push({ status, amountText, webhookId })

@@ -1,6 +1,6 @@
 /**
  * Replaces time, timers, randomness and asynchronous file access of this process with simulated ones. It must be imported before
- * everything else, because modules keep what they have imported.
+ * everything else, because modules keep their imports.
  */
 import crypto from 'node:crypto'
 import fs from 'node:fs'

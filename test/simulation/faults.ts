@@ -25,7 +25,7 @@ interface Link {
   readonly rates: () => FaultRates
   /** Whether the node cannot reach its stores. */
   readonly isCut: () => boolean
-  /** Whoever executes operations after their callers have given up. */
+  /** The owner of operations that are executed after their callers have failed. */
   readonly late: Owner
 }
 
@@ -70,7 +70,7 @@ function hop(owner: Owner): Promise<void> {
   return new Promise((resolve) => void scheduler.add(0, resolve, owner))
 }
 
-/** Returns the promise's result in a task of the owner, whoever settles it. */
+/** Returns the promise's result in a task of the owner, although a different one settles it. */
 function inTaskOf<Result>(owner: Owner, promise: Promise<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
     promise.then(

@@ -12,7 +12,7 @@ const statusCodes: { readonly [status in Status]: number } = {
   Failed: 5,
 }
 
-/** The status after an event, and the statuses in which it may occur; `undefined` before the creation. */
+/** The status after an event, and the statuses in which it can occur; `undefined` before the creation. */
 const transitions: {
   readonly [type: string]: { readonly from: readonly (Status | undefined)[]; readonly to: Status }
 } = {

@@ -28,7 +28,7 @@ import type { Owner } from './scheduler.js'
 
 export const publicUrl = 'https://pay.example'
 
-/** What a node reaches over the network. Each call opens a connection of this node. */
+/** The servers that a node reaches over the network. Each call opens a connection of this node. */
 interface Servers {
   openLog(): EventStore
   openReadModels(): ReadModels
@@ -143,7 +143,7 @@ export class SimulatedNode {
     return this.process
   }
 
-  /** Kills the process: nothing of it runs any more. */
+  /** Kills the process: its tasks no longer run. */
   crash(): void {
     this.process.isDead = true
     // A task of the world, because tasks of this process no longer run.

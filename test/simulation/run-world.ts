@@ -61,7 +61,7 @@ const firstCreates = 3
 const totalWeight = steps.reduce((sum, [weight]) => sum + weight, 0)
 
 /**
- * Runs the world of a seed: its steps, then healing, then the checks of what has settled. `most` takes only the first steps, with which a
+ * Runs the world of a seed: its steps, then healing, then the checks of the settled world. `most` takes only the first steps, with which a
  * failure is shrunk: a step draws from its own sequence, so that it is the same in every prefix.
  */
 export async function runWorld(seed: number, most = Number.POSITIVE_INFINITY, keepsLines = false): Promise<Outcome> {
@@ -92,7 +92,7 @@ export async function runWorld(seed: number, most = Number.POSITIVE_INFINITY, ke
       await eventually(world, clients)
     })()
     const isDone = await scheduler.runUntil(running, maxTasks)
-    must('settles', isDone, () => `nothing happens any more, or ${maxTasks} tasks were not enough`)
+    must('settles', isDone, () => `the world has stopped, or ${maxTasks} tasks were not enough`)
   } catch (error) {
     failure =
       error instanceof Violation

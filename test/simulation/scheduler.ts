@@ -1,6 +1,6 @@
 import { Random } from './random.js'
 
-/** Whoever a task belongs to: a node of the service, or the world around it. The tasks of a crashed owner never run. */
+/** The owner of tasks: a node of the service, or the world around it. The tasks of a crashed owner never run. */
 export interface Owner {
   readonly name: string
   isDead: boolean
@@ -81,7 +81,7 @@ export class Scheduler {
     return new Promise((resolve) => void this.add(delayMs, resolve))
   }
 
-  /** Runs tasks until the promise settles. Returns false if no task is left, or so many ran. @throws what the promise or a check throws */
+  /** Runs tasks until the promise settles. Returns false if no task is left, or after this many tasks. @throws what the promise or a check throws */
   async runUntil(promise: Promise<unknown>, maxTasks: number): Promise<boolean> {
     let settled = false
     let failure: { readonly error: unknown } | undefined

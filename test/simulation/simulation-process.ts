@@ -18,7 +18,7 @@ export interface SeedsResponse {
   readonly events: number
   readonly tasks: number
   readonly simulatedMs: number
-  /** Of all traces. */
+  /** The hashes of the traces, in the order of the seeds. */
   readonly traces: readonly string[]
   /** The first seed that failed, with its shortest prefix of steps that fails in the same way. The seeds after it did not run. */
   readonly failed: Outcome | undefined

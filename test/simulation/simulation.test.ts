@@ -24,7 +24,7 @@ t.test(`nothing is broken in ${seeds} worlds`, async (t) => {
 })
 
 t.test('a seed gives the same trace, byte for byte, alone and after others', async (t) => {
-  // Of services, and of files.
+  // A world of services, and one of files.
   for (const seed of ['21', '20']) {
     const [first, second] = [await simulate('--seed', seed), await simulate('--seed', seed)]
     t.equal(first.output, second.output)

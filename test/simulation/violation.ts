@@ -1,4 +1,4 @@
-/** What must hold in every world. The planted bugs name them, and cover each. */
+/** The invariants of every world. The planted bugs name them, and cover each. */
 export const invariants = [
   'legal-transitions',
   'one-terminal-event',

@@ -27,12 +27,12 @@ import { must } from './violation.js'
 const requestTimeoutMs = 3_000
 const stopTimeoutMs = 30_000
 
-/** The bank, which pays what it is told to, and remembers it. */
+/** A payment that the bank has executed. */
 interface BankPayment {
   readonly trackingId: string
   readonly amountMinor: number
   readonly by: string
-  /** Whether the people who compared the bank with a restored log know of it. */
+  /** Whether the comparison of the bank with a restored log has found it. */
   isKnown: boolean
 }
 
@@ -44,7 +44,7 @@ interface Backup {
   readonly erased: ReadonlySet<string>
 }
 
-/** One world: nodes of the service, the clients and the systems around them, and the account of what must hold. */
+/** One world: nodes of the service, the clients and the systems around them, and the account of them. */
 export class World {
   readonly random: Random
   readonly faultRandom: Random
@@ -164,7 +164,7 @@ export class World {
             return false
           },
         )
-      // Whoever kills the process starts another one.
+      // A crash starts the next process itself.
       const isStarted = await Promise.race([starting, node.death.then(() => true)])
       if (isStarted) return
       node.crash()

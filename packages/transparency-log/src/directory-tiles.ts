@@ -64,7 +64,7 @@ export class DirectoryTiles implements TileStore {
 
   /**
    * Syncs the parents as well, because a new directory is an entry in its parent. A directory that exists is not safe either before this
-   * instance has synced its parent: whoever made it may have been killed, or could not sync.
+   * instance has synced its parent: the process that made it may have been killed, or could not sync.
    */
   async #makeDirectory(directory: string): Promise<void> {
     if (this.#made.has(directory)) return

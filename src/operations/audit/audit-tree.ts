@@ -38,7 +38,7 @@ export function startAuditTree(parts: {
   readonly clock: () => string
   readonly logger: Logger
   readonly registry: Registry
-  /** Verifies the log; in a thread of its own by default. */
+  /** Verifies the log; in a separate thread by default. */
   readonly verify?: RunVerification | undefined
 }): Part {
   const { configuration, rawStore, store, readModels, keys, box, keyRing, clock, logger, registry } = parts

@@ -4,7 +4,7 @@ import type { Random } from '../random.js'
 const blockBytes = 4_096
 const sectorBytes = 512
 
-/** What the disk has of a file. The rest is only in the memory of the operating system. */
+/** The part of a file that is on the disk. The rest is only in the memory of the operating system. */
 export class DiskFile {
   content: Buffer = Buffer.alloc(0)
   /** The ranges that were written since the last sync. */

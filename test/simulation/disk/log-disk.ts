@@ -18,7 +18,7 @@ import { DiskFile } from './disk-file.js'
 interface PlannedCrash {
   /** The number of writes before it. */
   skip: number
-  readonly moment: 'before' | 'during' | 'after'
+  readonly time: 'before' | 'during' | 'after'
   /** Otherwise only the process is killed. */
   readonly isPowerCut: boolean
 }
@@ -26,7 +26,7 @@ interface PlannedCrash {
 /** Ends what the process was doing. */
 class MachineOffError extends Error {}
 
-// Nobody waits for it.
+// No client waits for it.
 process.on('unhandledRejection', (error) => {
   if (!(error instanceof MachineOffError)) throw error
 })
@@ -62,7 +62,7 @@ export class LogDisk {
   #left: Left | undefined
   readonly #connections = new Set<Database>()
 
-  /** @param onCrash Called when the process has ended, after which {@link next} returns what is left of the disk. */
+  /** @param onCrash Called when the process has ended, after which {@link next} returns the remaining files. */
   constructor(
     readonly directory: string,
     private readonly random: Random,
@@ -93,7 +93,7 @@ export class LogDisk {
       this.wal.sync(wal)
     }
     this.wal.write(from, to)
-    if (crash?.moment === 'during') this.#die(crash, { wal: wal.subarray(0, from + this.random.below(to - from)) })
+    if (crash?.time === 'during') this.#die(crash, { wal: wal.subarray(0, from + this.random.below(to - from)) })
     // A WAL that starts again has a new header, which an error does not undo.
     const canFail = before.frames === 0 || !startsAgain
     if (canFail && this.isFull && to > lengthBefore) {
@@ -119,7 +119,7 @@ export class LogDisk {
     const result = run()
     const content = this.#read()
     this.db.write(0, content.length)
-    if (crash?.moment === 'during') this.#die(crash, { db: this.#partOf(content) })
+    if (crash?.time === 'during') this.#die(crash, { db: this.#partOf(content) })
     if (this.isFull || this.#syncFails()) {
       this.#restoreIndex(bytes.subarray(backfillAt), backfillAt)
       this.db.syncPartly(content, this.random)
@@ -141,7 +141,7 @@ export class LogDisk {
     if (isSynced) this.wal.sync(wal)
     const content = this.#read()
     this.db.write(0, content.length)
-    if (crash?.moment === 'during') this.#die(crash, { db: this.#partOf(content), wal })
+    if (crash?.time === 'during') this.#die(crash, { db: this.#partOf(content), wal })
     if (this.isFull || this.#syncFails()) {
       // SQLite keeps the WAL.
       this.db.syncPartly(content, this.random)
@@ -167,7 +167,7 @@ export class LogDisk {
     this.onCrash()
   }
 
-  /** Returns the disk after the crash, in a new directory with what was left of the files. */
+  /** Returns the disk after the crash, in a new directory with the remaining parts of the files. */
   next(directory: string): LogDisk {
     const { db, wal } = this.#left!
     const disk = new LogDisk(directory, this.random, this.onCrash)
@@ -182,7 +182,7 @@ export class LogDisk {
     if (this.isDead) throw new MachineOffError('the machine is off')
     const { crash } = this
     if (!crash || crash.skip-- > 0) return undefined
-    if (crash.moment === 'before') this.#die(crash)
+    if (crash.time === 'before') this.#die(crash)
     return crash
   }
 
@@ -239,7 +239,7 @@ export class LogDisk {
   }
 }
 
-/** What the operating system has of the files while SQLite writes them, if that is not what they are afterwards. */
+/** The files in the memory of the operating system while SQLite writes them, if they differ afterwards. */
 interface Cached {
   readonly db?: Buffer
   readonly wal?: Buffer

@@ -1,17 +1,17 @@
 import type { Append, AppendResult, RecordedEvent } from '@transferd/event-log'
 import { must } from '../violation.js'
 
-/** A call of a client. Until it is acknowledged or rejected, nobody knows whether it was executed. */
+/** A call of a client. Until it is acknowledged or rejected, its outcome is unknown. */
 export interface Call {
   readonly appends: readonly Append[]
   results: readonly AppendResult[] | undefined
   isRejected: boolean
 }
 
-/** What the clients and readers of a log know, and what the log must therefore contain. */
+/** The knowledge of the clients and readers of a log, which the log must contain. */
 export class LogModel {
   readonly calls: Call[] = []
-  /** What a reader has received, in the order of the log. */
+  /** The events that a reader has received, in the order of the log. */
   readonly seen: RecordedEvent[] = []
   readonly #placeOf = new Map<string, { readonly call: Call; readonly append: number; readonly index: number }>()
 
@@ -64,7 +64,7 @@ export class LogModel {
       const { call, append, index } = expected
       const { events: appended, expectedRevision, reserves = [] } = call.appends[append]!
       const isSame = JSON.stringify(appended[index]!.data) === JSON.stringify(event.data)
-      must('nothing-lost', isSame, () => `${where} has another content`)
+      must('nothing-lost', isSame, () => `${where} has a different content`)
       const count = stored.get(call) ?? 0
       must('nothing-lost', count === countBefore(call, append) + index, () => `${where} is a part of ${nameOf(call)}`)
       stored.set(call, count + 1)

@@ -27,7 +27,7 @@ await import(new URL('./writer/append-loop.js', import.meta.resolve('@transferd/
 const streams = ['a', 'b', 'c', 'd']
 const pageSize = 50
 const maxRepeats = 50
-/** Of the checkpoints and stops. */
+/** The numbers of checkpoints and stops. */
 const crashesInStep = 0.5
 const maxHealingMs = 60_000
 
@@ -153,8 +153,8 @@ export class LogWorld {
   }
 
   planCrash(random: Random, skip = random.below(4)): void {
-    const moment = random.pick(['before', 'during', 'after'] as const)
-    this.#disk.crash = { skip, moment, isPowerCut: random.chance(0.6) }
+    const time = random.pick(['before', 'during', 'after'] as const)
+    this.#disk.crash = { skip, time, isPowerCut: random.chance(0.6) }
   }
 
   failSyncs(count: number): void {

@@ -65,7 +65,7 @@ export async function runDiskWorld(seed: number, most: number, keepsLines: boole
       await world.check()
     })()
     const isDone = await scheduler.runUntil(running, maxTasks)
-    must('settles', isDone, () => `nothing happens any more, or ${maxTasks} tasks were not enough`)
+    must('settles', isDone, () => `the world has stopped, or ${maxTasks} tasks were not enough`)
   } catch (error) {
     failure =
       error instanceof Violation

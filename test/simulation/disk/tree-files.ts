@@ -48,7 +48,7 @@ class Directory {
   }
 }
 
-/** The directory of a tree, on a disk that loses what was not synced. */
+/** The directory of a tree, on a disk that loses unsynced files. */
 export class TreeFiles {
   isFull = false
   /** The number of the next syncs that fail. */
@@ -65,7 +65,7 @@ export class TreeFiles {
     files = undefined
   }
 
-  /** Loses what was not synced. */
+  /** Loses everything unsynced. */
   cutPower(): void {
     this.#root.cutPower(this.random)
   }
@@ -178,7 +178,7 @@ const namesOf = (path: string): readonly string[] =>
 const lastOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
 const failed = (code: string, path: string): Error => Object.assign(new Error(`${code}: ${path}`), { code })
 
-/** Those of the world that runs. */
+/** The files of the world that runs. */
 let files: TreeFiles | undefined
 
 const promises = fs.promises as unknown as Record<string, (...args: unknown[]) => unknown>

@@ -86,10 +86,10 @@ export class TreeWorld {
       const root = await reader.root()
       must('audit-tree', root.equals(head.root), () => `the root of ${head.size} leaves is not that of the checkpoint`)
       for await (const { index, entry } of reader.entries())
-        must('audit-tree', entry.equals(leaf(index).entry), () => `entry ${index} has another content`)
+        must('audit-tree', entry.equals(leaf(index).entry), () => `entry ${index} has a different content`)
       for (let first = 0; first < head.size; first += tileWidth)
         for (const [place, hash] of (await reader.leafHashes(first / tileWidth)).entries())
-          must('audit-tree', hash.equals(leaf(first + place).hash), () => `leaf ${first + place} has another hash`)
+          must('audit-tree', hash.equals(leaf(first + place).hash), () => `leaf ${first + place} has a different hash`)
     } catch (error) {
       if (!(error instanceof VerificationError)) throw error
       must('audit-tree', false, () => error.message)

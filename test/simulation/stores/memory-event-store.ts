@@ -35,7 +35,7 @@ const unparsedPageSize = 256
 /** One node's connection to a log. */
 interface MemoryEventStore extends EventStore {
   /**
-   * Ends the connection as the death of its process does: its groups are free at once, and nothing is written any more. No promise of the
+   * Ends the connection as the death of its process does: its groups are free immediately, and it writes nothing afterwards. No promise of the
    * connection settles afterwards, because the code of a dead process does not continue; its consumers end.
    */
   crash(): void
@@ -197,7 +197,7 @@ class Connection implements SubscribedLog {
 
   constructor(private readonly log: MemoryLog) {}
 
-  /** With functions of its own, which decorators copy. */
+  /** Returns an object with own functions, which decorators copy. */
   store(): MemoryEventStore {
     const { log } = this
     const store: EventLog & Pick<MemoryEventStore, 'crash'> = {

@@ -55,7 +55,7 @@ export function walPath(directory: string): string {
 export function prepareLog(directory: string): void {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
-    // Also if the directory exists: whoever created it may have been killed before it was synced.
+    // Also if the directory exists: the process that created it may have been killed before the sync.
     if (!existsSync(logPath(directory))) syncParents(resolve(directory))
     if (!statSync(directory).isDirectory()) throw new Error('not a directory')
   } catch (error) {
