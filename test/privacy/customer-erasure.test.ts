@@ -228,7 +228,7 @@ t.test('an erased customer’s transfers continue to work: late money, a reopeni
 })
 
 t.test('an erasure includes a transfer that is created while the erasure is being decided', async (t) => {
-  for (const ending of ['completed', 'interrupted and finished later'] as const) {
+  for (const ending of ['completed', 'interrupted and finished later', 'interrupted and repeated'] as const) {
     const { merchant, create, parts, transfers, settled, path, readModels } = await openScene(t)
     const customer = { merchantId: merchant.id, userId: canaries.userId }
     const first = await create('hosted')
@@ -247,7 +247,17 @@ t.test('an erasure includes a transfer that is created while the erasure is bein
     if (ending === 'completed') t.match(await erasing, { accepted: true, transfers: 2 })
     else {
       await t.rejects(erasing, { message: 'interrupted' })
-      t.equal(await finishErasures(parts, context), 1)
+      if (ending === 'interrupted and finished later') t.equal(await finishErasures(parts, context), 1)
+      else {
+        const key = await parts.keys.find(merchant.id, canaries.userId)
+        await parts.keys.destroy([key!.id])
+        const repeated = await eraseCustomer(parts, customer, 'requested', context)
+        t.match(
+          repeated,
+          { accepted: false, reason: 'unknown-customer' },
+          'it has no key any longer (simulated seed 1)',
+        )
+      }
     }
     t.equal(await finishErasures(parts, context), 0)
     const story = await parts.store.readStream(`transfer-${concurrent}`)
