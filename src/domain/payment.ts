@@ -135,6 +135,13 @@ export function collectedFrom({ collections }: Payment) {
   return { accountNumber, amountMinor: ofAccount.reduce((sum, each) => sum + each.collectedAmountMinor, 0n) }
 }
 
+/** Returns the sum that the wallet has taken. */
+export function collectedMinor({ collections }: Payment): bigint {
+  return collections.reduce((sum, { outcome, collectedAmountMinor }) => {
+    return outcome === 'collected' ? sum + collectedAmountMinor : sum
+  }, 0n)
+}
+
 export function openCollection(payment: Payment): PaymentCollection | undefined {
   return payment.collections.find(({ outcome }) => outcome === 'open')
 }

@@ -14,13 +14,13 @@ const grace = 'user:grace'
 const correct = (amountMinor: bigint, changes: Partial<Correct> = {}): Correct => ({
   type: 'Correct',
   ...{ amountMinor, confirmedAmountMinor: amountMinor, guardFactor: 10, toleranceMinor: 0n },
-  ...{ reason: 'mistyped', reference: null, approvalAboveMinor: null, correctionDays: 30 },
+  ...{ reason: 'mistyped', reference: null, approvalAboveMinor: null, collectedMinor: 0n, correctionDays: 30 },
   ...{ by: ada, at: later },
   ...changes,
 })
 const approve = (amountMinor: bigint, changes: Partial<ApproveCorrection> = {}): ApproveCorrection => ({
   type: 'ApproveCorrection',
-  ...{ amountMinor, toleranceMinor: 0n, correctionDays: 30, by: grace, at: later },
+  ...{ amountMinor, toleranceMinor: 0n, collectedMinor: 0n, correctionDays: 30, by: grace, at: later },
   ...changes,
 })
 
@@ -258,4 +258,21 @@ t.test('the actions are offered where they would change something', async (t) =>
   t.strictSame(actionsOf(open), ['correct'], 'the proposer cannot approve')
   t.strictSame(actionsOf(open, grace), ['correct', 'approve-correction'])
   t.notOk(possibleActions(fold(open) as Transfer, { ...actor, ...operator }).includes('complete'))
+})
+
+t.test('a correction changes no money that the wallet has collected (simulated seed 81)', async (t) => {
+  const kept = (to: bigint, receivedAmountChangeMinor: bigint) =>
+    corrected('deposit', 195_00n, to, { receivedAmountChangeMinor, hasAmountMismatch: true })
+  const collected = { collectedMinor: 195_00n }
+  given(...booked('deposit'))
+    .when(correct(95_00n, collected))
+    .then([kept(95_00n, 0n)])
+  given(...booked('deposit'))
+    .when(correct(200_00n, collected))
+    .then([kept(200_00n, 5_00n)])
+  given(...booked('deposit'))
+    .when(correct(95_00n, { collectedMinor: 50_00n }))
+    .then([kept(95_00n, -100_00n)])
+  const state = fold([...booked('deposit'), kept(95_00n, 0n)]) as Transfer
+  t.match([unsettledMinor(state), needsAttention(state)], [100_00n, true], 'the rest needs a decision')
 })

@@ -248,7 +248,15 @@ t.test('reserved money is not booked, resolved or returned otherwise', async (t)
 t.test('a correction leaves what refunds returned or reserve', async () => {
   const correct = (amountMinor: bigint): TransferCommand => ({
     ...{ type: 'Correct', amountMinor, confirmedAmountMinor: amountMinor, guardFactor: 10, toleranceMinor: 0n },
-    ...{ reason: 'mistyped', reference: null, approvalAboveMinor: null, correctionDays: 30, by: ada, at: later },
+    ...{
+      reason: 'mistyped',
+      reference: null,
+      approvalAboveMinor: null,
+      collectedMinor: 0n,
+      correctionDays: 30,
+      by: ada,
+      at: later,
+    },
   })
   const done = [...booked, requested(30_00n), returnedBy('r-1', 30_00n, { bookedAmountMinor: 30_00n })]
   given(...done)
@@ -281,7 +289,15 @@ t.test('the withdrawal of a refund is completed with its amount only', async () 
     .then([completed('withdrawal')])
   const correct: TransferCommand = {
     ...{ type: 'Correct', amountMinor: 99_00n, confirmedAmountMinor: 99_00n, guardFactor: 10, toleranceMinor: 0n },
-    ...{ reason: 'mistyped', reference: null, approvalAboveMinor: null, correctionDays: 30, by: ada, at: later },
+    ...{
+      reason: 'mistyped',
+      reference: null,
+      approvalAboveMinor: null,
+      collectedMinor: 0n,
+      correctionDays: 30,
+      by: ada,
+      at: later,
+    },
   }
   given(withdrawal, completed('withdrawal')).when(correct).then('conflict', 'linked-amount-fixed')
   given(withdrawal).when(createWithdrawal).then('conflict', 'reference-reused')

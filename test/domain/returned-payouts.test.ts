@@ -40,7 +40,7 @@ const paid = [created.withdrawal, completed('withdrawal')]
 const correct = (amountMinor: bigint, changes: Partial<Correct> = {}): Correct => ({
   type: 'Correct',
   ...{ amountMinor, confirmedAmountMinor: amountMinor, guardFactor: 10, toleranceMinor: 0n },
-  ...{ reason: 'mistyped', reference: null, approvalAboveMinor: null, correctionDays: 30 },
+  ...{ reason: 'mistyped', reference: null, approvalAboveMinor: null, collectedMinor: 0n, correctionDays: 30 },
   ...{ by: ada, at: later },
   ...changes,
 })
@@ -131,7 +131,13 @@ t.test('a correction does not fall below the returned money', async (t) => {
     .then('conflict', 'nor the proposal of one')
   const proposal = { by: ada, reason: 'mistyped', reference: null, correctedAmountMinor: 50_00n }
   const proposed: TransferEvent = { type: 'CorrectionProposed', data: { ...common('withdrawal'), ...proposal } }
-  const approve = { type: 'ApproveCorrection', amountMinor: 50_00n, toleranceMinor: 0n, correctionDays: 30 } as const
+  const approve = {
+    type: 'ApproveCorrection',
+    amountMinor: 50_00n,
+    toleranceMinor: 0n,
+    collectedMinor: 0n,
+    correctionDays: 30,
+  } as const
   given(...paid, proposed, cameBack(60_00n))
     .when({ ...approve, by: 'user:grace', at: later })
     .then('conflict', 'nor a proposal of before the return')

@@ -119,7 +119,14 @@ const part: fc.Arbitrary<TransferCommand> = fc
 const approval: fc.Arbitrary<TransferCommand> = fc
   .record({ amountMinor: minor, by: fc.constantFrom('user:ada', 'user:grace', 'user:grace', 'user:grace') })
   .map((approval) => ({
-    ...{ type: 'ApproveCorrection' as const, ...approval, toleranceMinor: 0n, correctionDays: 30, at: later },
+    ...{
+      type: 'ApproveCorrection' as const,
+      ...approval,
+      toleranceMinor: 0n,
+      collectedMinor: 0n,
+      correctionDays: 30,
+      at: later,
+    },
   }))
 const payoutReturn: fc.Arbitrary<TransferCommand> = fc
   .record({
@@ -211,7 +218,7 @@ const moneyCommand: fc.Arbitrary<TransferCommand> = fc.oneof(
     .map(({ amountMinor, reference, approvalAboveMinor }) => ({
       ...{ type: 'Correct' as const, amountMinor, confirmedAmountMinor: amountMinor, approvalAboveMinor },
       ...{ reference: reference === null ? null : `CASE-${reference}`, reason: 'mistyped', by: 'user:ada' },
-      ...{ toleranceMinor: 0n, guardFactor: 10, correctionDays: 30, at: later },
+      ...{ toleranceMinor: 0n, guardFactor: 10, collectedMinor: 0n, correctionDays: 30, at: later },
     })),
   approval,
   approval,

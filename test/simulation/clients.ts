@@ -15,6 +15,8 @@ import type { ModelTransfer } from './log-model.js'
 import { must } from './violation.js'
 import type { World } from './world.js'
 
+const maxActions = 4
+
 /** The actions of clients, and their shared memory. */
 export class Clients {
   /** The revisions and statuses that responses have shown. */
@@ -65,6 +67,7 @@ export class Clients {
       userId: `customer-${customer}`,
       name: canaryOf(customer),
       username: canaryOf(customer),
+      ...(kind === 'withdrawal' && { accountNumber: `ACC${canaryOf(customer)}`, identityNumber: canaryOf(customer) }),
       paymentMethod: kind === 'withdrawal' ? random.pick([2, 2, 1]) : random.pick([1, 7, 7]),
     }
     const amount = random.pick(['100.00', '100.00', '40.00', '250.50', '9000.00'])
@@ -100,8 +103,9 @@ export class Clients {
       return this.world.request(body === undefined ? options : { ...options, payload: body as object })
     }
     const response = await send()
-    // A restore ends all sessions.
-    return response?.statusCode === 401 && (await this.#signIn(user)) ? send() : response
+    const isTooOld = response?.statusCode === 403 && response.body.includes('recent-sign-in-needed')
+    // Sessions expire, and a restore ends all of them.
+    return (response?.statusCode === 401 || isTooOld) && (await this.#signIn(user)) ? send() : response
   }
 
   async #signIn(user: SimulatedUser): Promise<boolean> {
@@ -162,23 +166,29 @@ export class Clients {
     return detail
   }
 
-  /** Takes one of the actions that the page offers. */
+  /** Takes some of the actions that the page of a transfer offers. */
   async act(): Promise<void> {
-    const user = this.random.chance(0.6) ? this.user('operator') : this.user('approver')
     const transfer = this.transfer()
     if (!transfer) return
-    const seen = await this.show(user, transfer.trackingId)
-    if (!seen) return
+    for (let i = 0; i < maxActions; i++) {
+      const user = this.random.chance(0.6) ? this.user('operator') : this.user('approver')
+      const seen = await this.show(user, transfer.trackingId)
+      if (!seen || !(await this.#actOn(user, seen)) || this.random.chance(0.3)) return
+    }
+  }
+
+  async #actOn(user: SimulatedUser, seen: Detail): Promise<boolean> {
     const isPaid = this.world.bank.some(({ trackingId }) => trackingId === seen.trackingId)
     const actions = seen.actions.filter((action) => {
       if (seen.kind === 'withdrawal' && action === 'complete') return isPaid
       // A user who has paid a withdrawal only completes it.
       return !isPaid || !['cancel', 'release', 'claim'].includes(action)
     })
-    if (actions.length === 0) return
+    if (actions.length === 0) return false
     // Ending a transfer leaves fewer actions.
     const others = actions.filter((action) => !['cancel', 'claim', 'release', 'manual-control'].includes(action))
-    await this.take(user, seen, this.random.pick(others.length > 0 && this.random.chance(0.75) ? others : actions))
+    const action = this.random.pick(others.length > 0 && this.random.chance(0.85) ? others : actions)
+    return (await this.take(user, seen, action)) !== undefined
   }
 
   async take(user: SimulatedUser, seen: Detail, action: string): Promise<Detail | undefined> {
@@ -225,7 +235,7 @@ export class Clients {
       case 'refund':
         return {
           amountMinor: this.#part(seen.amountMinor),
-          ...(random.chance(0.6) && { accountNumber: 'TR330006100519786457841326' }),
+          ...(random.chance(seen.paymentMethod === 1 ? 0.2 : 0.9) && { accountNumber: `ACC${seen.name}` }),
         }
       case 'approve-refund':
       case 'reject-refund':
@@ -233,7 +243,7 @@ export class Clients {
       case 'payout-returned':
         return { amountMinor: this.#part(seen.amountMinor), reasonCode: 'AC04', reference }
       case 'pay-again':
-        return { amountMinor: this.#part(seen.amountMinor), accountNumber: 'TR330006100519786457841326' }
+        return { amountMinor: this.#part(seen.amountMinor), accountNumber: `ACC${seen.name}` }
       case 'resolve':
       case 'reopen':
         return { reason: text }
@@ -361,8 +371,7 @@ export class Clients {
     if (foreign) {
       for (const path of ['', '/events']) {
         const response = await get(`/v1/transfers/${foreign.trackingId}${path}`)
-        const isHidden =
-          !response || response.statusCode === 404 || response.statusCode === 429 || response.statusCode >= 500
+        const isHidden = !response || response.statusCode >= 400
         must('merchant-isolation', isHidden, () => `${merchant.id} reads ${foreign.trackingId}: ${response?.body}`)
       }
       const tried = await world.request({
@@ -509,6 +518,8 @@ interface Detail {
   readonly revision: number
   readonly status: string
   readonly kind: string
+  readonly name: string
+  readonly paymentMethod: number
   readonly amountMinor: number
   readonly receivedMinor: number
   readonly returnedMinor: number

@@ -23,6 +23,7 @@ export interface Outcome {
 const maxHealingMs = 120_000
 /** Most worlds need a thousand. */
 const maxTasks = 200_000
+const maxQuietMs = 15_000
 const attemptTimeoutMs = 2_500
 const minuteMs = 60_000
 /** Every tenth world is one of files instead of services. */
@@ -53,6 +54,7 @@ const steps: readonly (readonly [weight: number, name: string, step: Step])[] = 
   [2, 'set a clock', async (world, _, random) => setClock(world, random)],
   [1, 'pause', async (world, _, random) => pause(world, random)],
   [2, 'back up', async (world) => world.backUp()],
+  [2, 'let time pass', async (world) => letTimePass(world)],
   [1, 'restore', async (world, clients) => restore(world, clients)],
   [1, 'break an endpoint', async (world, _, random) => breakEndpoint(world, random)],
 ]
@@ -171,11 +173,23 @@ async function pause(world: World, random: Random): Promise<void> {
   world.note(`${name} is paused until ${process.pausedUntilMs}`)
 }
 
+/** Waits until no client waits for a response. Returns whether that is so. */
+async function untilQuiet(world: World): Promise<boolean> {
+  const untilMs = scheduler.nowMs + maxQuietMs
+  while (world.clients.size > 0 && scheduler.nowMs < untilMs) await scheduler.sleep(100)
+  return world.clients.size === 0
+}
+
+/** Lets claims, deposits and sessions expire. A user who pays later has compared the open withdrawals with the bank. */
+async function letTimePass(world: World): Promise<void> {
+  if (!(await untilQuiet(world))) return
+  for (const { process } of world.nodes) process.skewMs += 35 * minuteMs
+  for (const payment of world.bank) payment.isKnown = true
+}
+
 /** Replaces everything by the last backup, once no client waits for a response. */
 async function restore(world: World, clients: Clients): Promise<void> {
-  const untilMs = scheduler.nowMs + 15_000
-  while (world.clients.size > 0 && scheduler.nowMs < untilMs) await scheduler.sleep(100)
-  if (!world.backup || world.clients.size > 0) return
+  if (!world.backup || !(await untilQuiet(world))) return
   for (const node of world.nodes) node.crash()
   world.restore()
   clients.forget()

@@ -127,7 +127,12 @@ function transferCommand({ transfer, what, amount }: Step, trackingId: string, a
       if (amount % 6 === 0) {
         const correctedMinor = BigInt(1 + (amount % 1000))
         const amounts = { amountMinor: correctedMinor, confirmedAmountMinor: correctedMinor, guardFactor: 10 }
-        const rules = { toleranceMinor: 0n, correctionDays: 400, approvalAboveMinor: amount % 5 === 0 ? 1_00n : null }
+        const rules = {
+          toleranceMinor: 0n,
+          collectedMinor: 0n,
+          correctionDays: 400,
+          approvalAboveMinor: amount % 5 === 0 ? 1_00n : null,
+        }
         const correction = { by: by.by, reason: 'mistyped', reference: message && `CASE-${amount % 3}` }
         return { type: 'Correct', ...amounts, ...rules, ...correction, at }
       }

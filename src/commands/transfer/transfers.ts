@@ -6,7 +6,7 @@ import { integrityDecider } from '../../domain/integrity.js'
 import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import { maxWalletExpiryMinutes } from '../../domain/merchant/merchant-settings.js'
 import type { Currency } from '../../domain/money.js'
-import { collectedFrom, openCollection, paymentDecider } from '../../domain/payment.js'
+import { collectedFrom, collectedMinor, openCollection, paymentDecider } from '../../domain/payment.js'
 import { isManual, type PaymentMethod } from '../../domain/payment-method.js'
 import { integrityStream, paymentStream, transferStream } from '../../domain/streams.js'
 import { targetDate, targetDayFrom } from '../../domain/target-days.js'
@@ -194,7 +194,8 @@ export class TransferCommands {
               isManual: isManual(paymentMethods, paymentMethod),
             }
           }
-          const correction = { ...common, correctionDays }
+          const payment = await loadStream(this.store, paymentDecider, paymentStream(trackingId))
+          const correction = { ...common, correctionDays, collectedMinor: collectedMinor(payment.state) }
           if (action.type === 'ApproveCorrection') return { ...action, ...correction }
           return { ...action, ...correction, reference: action.reference ?? null, approvalAboveMinor }
         })

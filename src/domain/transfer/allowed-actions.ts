@@ -30,12 +30,18 @@ const trials = {
   },
   correct: (transfer, { by, approvalAboveMinor, correctionDays, at }) => {
     const amountMinor = transfer.transactionAmountMinor + 1n
-    const amount = { amountMinor, confirmedAmountMinor: amountMinor, guardFactor: 1, toleranceMinor: 0n }
+    const amount = {
+      amountMinor,
+      confirmedAmountMinor: amountMinor,
+      guardFactor: 1,
+      toleranceMinor: 0n,
+      collectedMinor: 0n,
+    }
     return { type: 'Correct', ...amount, reason: '', reference: null, approvalAboveMinor, correctionDays, by, at }
   },
   'approve-correction': (transfer, { by, correctionDays, at }) => {
     const amountMinor = transfer.proposedCorrection?.amountMinor ?? 0n
-    return { type: 'ApproveCorrection', amountMinor, toleranceMinor: 0n, correctionDays, by, at }
+    return { type: 'ApproveCorrection', amountMinor, toleranceMinor: 0n, collectedMinor: 0n, correctionDays, by, at }
   },
   return: (transfer, { by, approvalAboveMinor, at }) => {
     const money = { amountMinor: undecidedMinor(transfer), receiptUrl: '', refundId: '', toleranceMinor: 0n }

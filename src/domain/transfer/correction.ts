@@ -3,8 +3,16 @@ import { accept, type Decision, type Refused, refuse } from '../decider.js'
 import type { DataOf } from '../event.js'
 import { guardRefusal, isMismatch, isUnlikely } from './completion.js'
 import { belowReturnedRefusal } from './returned-payouts.js'
-import { availableMinor, commonFields, type Deposit, isLinked, reservedMinor, type Transfer } from './transfer.js'
-import type { ApproveCorrection, Correct } from './transfer-commands.js'
+import {
+  availableMinor,
+  commonFields,
+  type Deposit,
+  type Funds,
+  isLinked,
+  reservedMinor,
+  type Transfer,
+} from './transfer.js'
+import type { ApproveCorrection, Correct, Correction } from './transfer-commands.js'
 import type { TransferEvent } from './transfer-events.js'
 
 // A completion whose amount was wrong. The history keeps both amounts, and the status stays.
@@ -28,7 +36,7 @@ export function correct(command: Correct, state: Transfer): Decision<TransferEve
   const refusal =
     lateRefusal(command, state) ??
     belowReturnedRefusal(amountMinor, state) ??
-    refundRefusal(amountMinor, state) ??
+    refundRefusal(command, state) ??
     guardRefusal(command, amountMinor, state, isUnlikely(amountMinor, state, guardFactor))
   if (refusal) return refusal
   if (proposed?.amountMinor === amountMinor && proposed.by === by && proposed.reference === reference) return accept()
@@ -53,7 +61,7 @@ export function approveCorrection(command: ApproveCorrection, state: Transfer): 
   if (proposed.by === by) return refuse('conflict', 'correction-four-eyes')
   const { reason, reference, by: proposedBy } = proposed
   const refusal =
-    lateRefusal(command, state) ?? belowReturnedRefusal(amountMinor, state) ?? refundRefusal(amountMinor, state)
+    lateRefusal(command, state) ?? belowReturnedRefusal(amountMinor, state) ?? refundRefusal(command, state)
   return refusal ?? accept(corrected(command, { by, reason, reference, proposedBy }, state))
 }
 
@@ -66,14 +74,14 @@ function lateRefusal(
 }
 
 function corrected(
-  { amountMinor, toleranceMinor, at }: Pick<Correct, 'amountMinor' | 'toleranceMinor' | 'at'>,
+  { amountMinor, toleranceMinor, collectedMinor, at }: Correction,
   who: Pick<DataOf<TransferEvent, 'TransferCorrected'>, 'by' | 'proposedBy' | 'reason' | 'reference'>,
   state: Transfer,
 ) {
   const money = {
     transactionAmountMinor: amountMinor,
     previousAmountMinor: state.transactionAmountMinor,
-    receivedAmountChangeMinor: state.kind === 'deposit' ? receivedAmountChange(state, amountMinor) : 0n,
+    receivedAmountChangeMinor: state.kind === 'deposit' ? receivedAmountChange(state, amountMinor, collectedMinor) : 0n,
     hasAmountMismatch: isMismatch(amountMinor, state, toleranceMinor),
   }
   const data = { ...commonFields(state, at), ...who, ...money, message: correctedMessage }
@@ -81,18 +89,26 @@ function corrected(
 }
 
 /** A refund or a repayment was paid with exactly its amount. A deposit keeps at least the refunded and the reserved money. */
-function refundRefusal(amountMinor: bigint, state: Transfer): Refused | undefined {
+function refundRefusal({ amountMinor, collectedMinor }: Correction, state: Transfer): Refused | undefined {
   if (state.kind === 'withdrawal')
     return isLinked(state) ? refuse('conflict', 'linked-amount-fixed', { requested: state.amountMinor }) : undefined
   const { refundedMinor } = state.funds
   const reserved = reservedMinor(state)
-  const recordedMinor = availableMinor(state.funds) - state.funds.statedMinor
+  const recordedMinor = availableMinor(state.funds) - replaceableMinor(state.funds, collectedMinor)
   const lowest = recordedMinor >= reserved ? refundedMinor : refundedMinor + reserved
   return amountMinor < lowest ? refuse('conflict', 'correction-below-refunds', { lowest }) : undefined
 }
 
 /** Only the completion stated a part of the received money. The amount that the recorded money lacks for the new amount replaces this part. */
-function receivedAmountChange({ funds }: Deposit, amountMinor: bigint): bigint {
-  const missingMinor = amountMinor - (availableMinor(funds) + funds.refundedMinor - funds.statedMinor)
-  return (missingMinor > 0n ? missingMinor : 0n) - funds.statedMinor
+function receivedAmountChange({ funds }: Deposit, amountMinor: bigint, collectedMinor: bigint): bigint {
+  const replaced = replaceableMinor(funds, collectedMinor)
+  const missingMinor = amountMinor - (availableMinor(funds) + funds.refundedMinor - replaced)
+  return (missingMinor > 0n ? missingMinor : 0n) - replaced
+}
+
+/** Returns the part of the stated money that the wallet did not collect. Recorded money can be the collected money, too. */
+function replaceableMinor({ receivedMinor, statedMinor }: Funds, collectedMinor: bigint): bigint {
+  const collected = collectedMinor - (receivedMinor - statedMinor)
+  if (collected <= 0n) return statedMinor
+  return collected < statedMinor ? statedMinor - collected : 0n
 }

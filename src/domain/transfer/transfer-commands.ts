@@ -123,11 +123,13 @@ export interface ReceivePart
   readonly at: string
 }
 
-interface Correction extends ByActor, Pick<MismatchPolicy, 'toleranceMinor'> {
+export interface Correction extends ByActor, Pick<MismatchPolicy, 'toleranceMinor'> {
   /** The amount that moved. */
   readonly amountMinor: bigint
   /** How many days after its completion a transfer can be corrected. */
   readonly correctionDays: number
+  /** The money that the wallet has taken for a deposit, which no correction changes. */
+  readonly collectedMinor: bigint
 }
 
 /** The booked amount of a Completed transfer is wrong. Above the merchant's threshold, this proposes the correction to a second person. */
