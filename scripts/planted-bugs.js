@@ -87,7 +87,9 @@ async function simulateAll() {
       for (let bug = queue.shift(); bug; bug = queue.shift()) {
         const result = await simulate(copy, bug)
         results.push(result)
-        console.error(`${isFound(result) ? 'found' : 'NOT FOUND'} ${bug.name}: ${result.failed}`)
+        console.error(
+          `${isFound(result) ? 'found' : 'NOT FOUND'} ${bug.name}: ${result.failed} with seed ${result.seed}`,
+        )
       }
     }
     await Promise.all(Array.from({ length: Math.min(jobs, bugs.length) }, (_, job) => work(job)))

@@ -122,12 +122,8 @@ export class SimulatedNode {
       ['callbacks', startCallbackWork],
     ] as const) {
       const opened = thread()
-      const running = startRole(
-        role,
-        work,
-        { ...shared, ...opened, verify: verifyHere(markedStore(opened.rawStore, box), configuration) },
-        stopping.signal,
-      )
+      const verify = verifyHere(markedStore(opened.rawStore, box), configuration)
+      const running = startRole(role, work, { ...shared, ...opened, verify }, stopping.signal)
       closing.push(async () => (await running).stop())
     }
     this.#closing = [...closing, async () => stopping.abort()]
@@ -178,8 +174,8 @@ export class SimulatedNode {
 function verifyHere(store: EventStore, { audit }: Configuration): RunVerification {
   return async ({ verifier, kept, recorded, mayLag, from }, _onStep, signal) => {
     const tiles = new DirectoryTiles(audit.directory)
-    const result = await verifySealedLog({ store, tiles, verifier, kept, recorded, mayLag, from, signal })
-    const { to, checkpoint, findings, count } = result
+    const sealed = { store, tiles, verifier, kept, recorded, mayLag, from, signal }
+    const { to, checkpoint, findings, count } = await verifySealedLog(sealed)
     return signal.aborted ? undefined : { verified: to, treeSize: checkpoint?.size ?? 0, findings, count }
   }
 }

@@ -70,7 +70,7 @@ export async function runWorld(seed: number, most = Number.POSITIVE_INFINITY, ke
   if (seed % diskWorldEvery === 0) return runDiskWorld(seed, most, keepsLines)
   const world = new World(seed, { keepsLines })
   const plan = new Random(seed, 4)
-  const count = 4 + plan.below(14)
+  const count = plan.chance(0.1) ? 20 + plan.below(20) : 4 + plan.below(14)
   let taken = 0
   let failure: Outcome['failure']
   try {
@@ -226,10 +226,9 @@ async function heal(world: World, clients: Clients): Promise<void> {
   // Until every attempt that hangs has ended.
   await scheduler.sleep(attemptTimeoutMs)
   await clients.repair()
-  // Claims and deposits expire, and sessions last.
-  for (let i = 0; i < 2; i++) {
-    node!.process.skewMs += 20 * minuteMs
+  // Deposits expire, and the longest wait of a callback ends.
+  for (const minutes of [40, 26 * 60]) {
+    node!.process.skewMs += minutes * minuteMs
     await scheduler.sleep(500)
-    await clients.dashboard(clients.user('auditor'), 'GET', '/session')
   }
 }
