@@ -31,7 +31,7 @@ async function exportedTransfer({ store }: PrivacyParts, transfer: Transfer) {
       (await readHistory<DomainEvent>(store, stream)).map((entry) => ({ stream, ...entry })),
     ),
   )
-  // Of a payment's stream, which can hold the payments of others, only its own events.
+  // The stream of a payment can hold the payments of others, so only its own events are exported.
   const payments = await Promise.all(
     transfer.bankPayments.map(async ({ bankPaymentId }) => {
       const stream = bankEntriesStream(entriesIdIn(bankPaymentId))

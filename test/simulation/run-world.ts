@@ -4,7 +4,8 @@ import { runDiskWorld } from './disk/run-disk-world.js'
 import { scheduler } from './environment.js'
 import { type FaultRates, noFaults } from './faults.js'
 import { Random } from './random.js'
-import { type Invariant, must, Violation } from './violation.js'
+import { type Failure, runToEnd } from './run-to-end.js'
+import { must } from './violation.js'
 import { World } from './world.js'
 
 export interface Outcome {
@@ -12,7 +13,7 @@ export interface Outcome {
   /** The number of steps that the seed has, and of those that were taken. */
   readonly steps: number
   readonly taken: number
-  readonly failure: { readonly invariant: Invariant | 'error'; readonly text: string } | undefined
+  readonly failure: Failure | undefined
   readonly trace: string
   readonly lines: readonly string[]
   readonly logLines: readonly string[]
@@ -21,8 +22,6 @@ export interface Outcome {
 }
 
 const maxHealingMs = 120_000
-/** Most worlds need a thousand. */
-const maxTasks = 200_000
 const maxQuietMs = 15_000
 const attemptTimeoutMs = 2_500
 const minuteMs = 60_000
@@ -72,37 +71,26 @@ export async function runWorld(seed: number, most = Number.POSITIVE_INFINITY, ke
   const plan = new Random(seed, 4)
   const count = plan.chance(0.1) ? 20 + plan.below(20) : 4 + plan.below(14)
   let taken = 0
-  let failure: Outcome['failure']
-  try {
-    const running = (async () => {
-      const clients = new Clients(world)
-      const nodes = plan.chance(0.3) ? 2 : 1
-      const gapMs = plan.pick([20, 150, 400])
-      const rates = ratesOf(plan)
-      for (let n = 1; n <= nodes; n++) world.run(() => world.start(world.addNode(`n${n}`)))
-      await scheduler.sleep(plan.below(100))
-      world.rates = rates
-      while (taken < Math.min(count, most)) {
-        const random = new Random(seed, 1_000 + taken++)
-        const [, name, step] = taken <= firstCreates ? steps[0]! : chosen(random)
-        world.note(`step ${taken}: ${name}`)
-        await step(world, clients, random)
-        world.seeTree()
-        await scheduler.sleep(random.below(2 * gapMs))
-      }
-      await heal(world, clients)
-      await eventually(world, clients)
-    })()
-    const isDone = await scheduler.runUntil(running, maxTasks)
-    must('settles', isDone, () => `the world has stopped, or ${maxTasks} tasks were not enough`)
-  } catch (error) {
-    failure =
-      error instanceof Violation
-        ? { invariant: error.invariant, text: error.message }
-        : { invariant: 'error', text: error instanceof Error ? (error.stack ?? error.message) : String(error) }
-  } finally {
-    world.close()
-  }
+  const failure = await runToEnd(async () => {
+    const clients = new Clients(world)
+    const nodes = plan.chance(0.3) ? 2 : 1
+    const gapMs = plan.pick([20, 150, 400])
+    const rates = ratesOf(plan)
+    for (let n = 1; n <= nodes; n++) world.run(() => world.start(world.addNode(`n${n}`)))
+    await scheduler.sleep(plan.below(100))
+    world.rates = rates
+    while (taken < Math.min(count, most)) {
+      const random = new Random(seed, 1_000 + taken++)
+      const [, name, step] = taken <= firstCreates ? steps[0]! : chosen(random)
+      world.note(`step ${taken}: ${name}`)
+      await step(world, clients, random)
+      world.seeTree()
+      await scheduler.sleep(random.below(2 * gapMs))
+    }
+    await heal(world, clients)
+    await eventually(world, clients)
+  })
+  world.close()
   const { lines = [], logLines } = world
   const events = world.base.log.events.length
   const trace = world.trace.digest('hex')

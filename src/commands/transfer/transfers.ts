@@ -180,7 +180,7 @@ export class TransferCommands {
         const { transfer } = (await this.find(trackingId)) ?? {}
         // A repeat succeeds, also after later events than its caller saw.
         const seen = transfer && isRecorded(action, transfer, context.actor) ? {} : options
-        return this.#withSettings(trackingId, context, seen, async (settings, { paymentMethod }) => {
+        return this.#withSettings(trackingId, context, seen, async (settings, { kind, paymentMethod }) => {
           const { approvalAboveMinor, manualControlAboveMinor, mismatchToleranceMinor: toleranceMinor } = settings
           const { completionGuardFactor: guardFactor, correctionDays, paymentMethods } = this.rules
           const common = { toleranceMinor, guardFactor, by: context.actor, at: this.clock() }
@@ -194,8 +194,9 @@ export class TransferCommands {
               isManual: isManual(paymentMethods, paymentMethod),
             }
           }
-          const payment = await loadStream(this.store, paymentDecider, paymentStream(trackingId))
-          const correction = { ...common, correctionDays, collectedMinor: collectedMinor(payment.state) }
+          const load = () => loadStream(this.store, paymentDecider, paymentStream(trackingId))
+          const collected = kind === 'deposit' ? collectedMinor((await load()).state) : 0n
+          const correction = { ...common, correctionDays, collectedMinor: collected }
           if (action.type === 'ApproveCorrection') return { ...action, ...correction }
           return { ...action, ...correction, reference: action.reference ?? null, approvalAboveMinor }
         })

@@ -165,7 +165,7 @@ function comparable(payment: NumberedPayment, source: EntrySource, mac: Mac): Co
 
 /**
  * Returns the id of the counterparty: the person with this account and name. Many people share the account of a payment service, and many a name,
- * so without an account each payment has a counterparty of its own.
+ * so without an account each payment has its own counterparty.
  */
 function personIdOf({ account, name }: NumberedPayment, accountId: string, paymentId: string, mac: Mac): string {
   const person = account === null ? [paymentId] : [plainAccountNumber(account), folded(name ?? '')]

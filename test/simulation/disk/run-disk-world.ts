@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto'
 import { scheduler } from '../environment.js'
 import { Random } from '../random.js'
+import { runToEnd } from '../run-to-end.js'
 import type { Outcome } from '../run-world.js'
-import { must, Violation } from '../violation.js'
 import { LogWorld } from './log-world.js'
 import { TreeWorld } from './tree-world.js'
-
-const maxTasks = 100_000
 
 type Step<World> = readonly [weight: number, name: string, step: (world: World, random: Random) => Promise<void> | void]
 
@@ -49,31 +47,20 @@ export async function runDiskWorld(seed: number, most: number, keepsLines: boole
     await step(world as LogWorld & TreeWorld, random)
   }
   let taken = 0
-  let failure: Outcome['failure']
-  try {
-    const running = (async () => {
-      await world.open()
-      while (taken < Math.min(count, most)) {
-        const random = new Random(seed, 1_000 + taken++)
-        await take(random)
-        await scheduler.sleep(random.below(60))
-      }
-      await world.heal()
-      await world.check()
-      world.crash(true)
-      await world.heal()
-      await world.check()
-    })()
-    const isDone = await scheduler.runUntil(running, maxTasks)
-    must('settles', isDone, () => `the world has stopped, or ${maxTasks} tasks were not enough`)
-  } catch (error) {
-    failure =
-      error instanceof Violation
-        ? { invariant: error.invariant, text: error.message }
-        : { invariant: 'error', text: error instanceof Error ? (error.stack ?? error.message) : String(error) }
-  } finally {
-    world.close()
-  }
+  const failure = await runToEnd(async () => {
+    await world.open()
+    while (taken < Math.min(count, most)) {
+      const random = new Random(seed, 1_000 + taken++)
+      await take(random)
+      await scheduler.sleep(random.below(60))
+    }
+    await world.heal()
+    await world.check()
+    world.crash(true)
+    await world.heal()
+    await world.check()
+  })
+  world.close()
   const { events } = world
   return {
     seed,
