@@ -2,6 +2,7 @@ import { Pool } from 'undici'
 import { scheduler } from './environment.js'
 import type { FaultRates } from './faults.js'
 import type { Random } from './random.js'
+import type { Owner } from './scheduler.js'
 import { must } from './violation.js'
 
 interface Received {
@@ -28,6 +29,8 @@ export class Endpoints {
   constructor(
     readonly random: Random,
     private readonly rates: () => FaultRates,
+    /** The owner of the requests that have left a node. */
+    private readonly late: () => Owner,
     /** Called with all callbacks of a transfer, of which the last one is new. */
     private readonly onNew: (trackingId: string, received: readonly Received[]) => void,
   ) {}
@@ -67,7 +70,7 @@ export class Endpoints {
         if (broken === 'gone' || (fault >= 1 && fault <= 3)) return
         this.#arrive(headers, body)
       },
-      scheduler.world,
+      this.late(),
     )
     if (broken === 'hangs' || fault === 4) return
     later(() => {

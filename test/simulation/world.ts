@@ -54,7 +54,7 @@ export class World {
   readonly bank: BankPayment[] = []
   /** The users with their sessions. */
   readonly users: readonly SimulatedUser[]
-  /** The owner of operations that are executed late, until the store is replaced by its backup. */
+  /** The owner of operations that are executed late and of callbacks on their way, until the store is replaced by its backup. */
   late: Owner = { ...scheduler.world, name: 'late' }
   readonly base: Foundation
   readonly wallet = new SimulatedWallet()
@@ -97,6 +97,7 @@ export class World {
     this.endpoints = new Endpoints(
       this.faultRandom,
       () => this.rates,
+      () => this.late,
       (trackingId, received) => {
         const [place, last] = [received.length - 1, received.at(-1)!]
         const expected = this.model.transfers.get(trackingId)?.callbacks[place]
