@@ -34,7 +34,12 @@ else {
     await page.keyboard.type('AC04')
     await page.keyboard.press('Enter')
     await dialog.getByText('AC04: the account is closed').first().waitFor()
+    await dialog
+      .getByRole('button', { name: /Return reason/ })
+      .and(page.locator(':focus'))
+      .waitFor()
     await page.keyboard.press('Tab')
+    t.equal(await page.evaluate('document.activeElement.name'), 'reference')
     await page.keyboard.type('RT2611270091')
     await page.keyboard.press('Enter')
     await dialog.waitFor({ state: 'detached' })
