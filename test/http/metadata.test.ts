@@ -64,11 +64,15 @@ for (const kind of kinds) {
       1,
     )
     t.ok(text.includes(expected))
-    for (let feed = await get('/v1/events?limit=100'); ; feed = await get(`/v1/events?limit=100&after=${feed.next}`)) {
-      if (!feed.items.some((each: { trackingId: string }) => each.trackingId === trackingId)) continue
-      t.ok(feed.text.includes(expected))
-      break
-    }
+    let after = ''
+    await until(async () => {
+      const feed = await get(`/v1/events?limit=100${after}`)
+      const isFound = feed.items.some((each: { trackingId: string }) => each.trackingId === trackingId)
+      if (isFound) t.ok(feed.text.includes(expected))
+      // Null until the feed contains an event.
+      if (feed.next !== null) after = `&after=${feed.next}`
+      return isFound
+    })
     const log = await service.log()
     const callbacks = log.filter(({ stream }) => stream === `callback-${trackingId}`)
     t.notMatch(JSON.stringify(callbacks), 'ten')
