@@ -111,6 +111,11 @@ export class CustomerKeys {
     return this.#byId.get(id)
   }
 
+  /** Returns whether the customer's key is cached. */
+  isKnown({ merchantId, userId }: Pick<CustomerKey, 'merchantId' | 'userId'>): boolean {
+    return this.#byCustomer.get(nameOf(merchantId, userId)) !== undefined
+  }
+
   /** Returns the customer's key, and creates it if it does not exist. A new key is durable. Concurrent calls share a write. */
   async of(merchantId: string, userId: string): Promise<CustomerKey> {
     const name = nameOf(merchantId, userId)

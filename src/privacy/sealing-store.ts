@@ -45,6 +45,12 @@ const maxKnown = 20_000
 
 type FoundKey = CustomerKey | 'erased' | 'missing'
 
+/** Returns the owner of an event's key, which most events do not name. */
+function ownerIn({ merchantId, userId, personId }: JsonObject): Pick<CustomerKey, 'merchantId' | 'userId'> | undefined {
+  if (typeof personId === 'string') return { merchantId: counterparties, userId: personId }
+  return typeof userId === 'string' ? { merchantId: String(merchantId), userId } : undefined
+}
+
 /** Creates a function that finds the key of an event: `erased` if the customer was erased, `missing` if the event's transfer does not exist. */
 function keyFinder(raw: EventStore, keys: CustomerKeys) {
   /** The keys by trackingId, except those of erased customers. */
@@ -59,8 +65,8 @@ function keyFinder(raw: EventStore, keys: CustomerKeys) {
     return keys.known(id) ?? 'erased'
   }
   return async (data: JsonObject): Promise<FoundKey> => {
-    if (typeof data.personId === 'string') return keys.of(counterparties, data.personId)
-    if (typeof data.userId === 'string') return keys.of(String(data.merchantId), data.userId)
+    const owner = ownerIn(data)
+    if (owner) return keys.of(owner.merchantId, owner.userId)
     const trackingId = String(data.trackingId)
     const known = transfers.get(trackingId)
     // The key may have been destroyed in the meantime.
@@ -81,18 +87,29 @@ function keyFinder(raw: EventStore, keys: CustomerKeys) {
 export function sealing(raw: EventStore, keys: CustomerKeys): EventStore {
   const keyFor = keyFinder(raw, keys)
   const open = opener(raw, keys)
-  const sealEvent = async (stream: string, event: NewEvent): Promise<NewEvent> => {
+  /** Returns whether the event creates a transfer that exists. Such a repeat must not create a key, which would store an erased customer again. */
+  const isRepeat = async (
+    { stream, expectedRevision }: Pick<Append, 'stream' | 'expectedRevision'>,
+    data: JsonObject,
+  ) => {
+    const owner = expectedRevision === 'no_stream' ? ownerIn(data) : undefined
+    if (!owner || keys.isKnown(owner)) return false
+    return (await raw.readStream(stream, { maxCount: 1 })).length > 0
+  }
+  const sealEvent = async (append: Pick<Append, 'stream' | 'expectedRevision'>, event: NewEvent): Promise<NewEvent> => {
     const fields = personalIn(event)
     if (!fields) return event
-    const key = await keyFor(event.data)
+    const { stream } = append
+    const key = (await isRepeat(append, event.data)) ? 'erased' : await keyFor(event.data)
     if (key === 'missing') throw new Error('personal data of a nonexistent transfer')
     const data = key === 'erased' ? erasedData(event.data, fields) : sealedData(key, { stream, ...event }, fields)
     return { ...event, data }
   }
-  const sealEvents = async (stream: string, events: readonly NewEvent[]): Promise<readonly NewEvent[]> => {
+  const sealEvents = async (append: Append): Promise<readonly NewEvent[]> => {
+    const { events } = append
     if (!events.some(({ type }) => personalTypes.has(type))) return events
     const sealed: NewEvent[] = []
-    for (const event of events) sealed.push(await sealEvent(stream, event))
+    for (const event of events) sealed.push(await sealEvent(append, event))
     return sealed
   }
   const openPage = async (page: Page): Promise<Page> => {
@@ -102,11 +119,11 @@ export function sealing(raw: EventStore, keys: CustomerKeys): EventStore {
   return {
     ...raw,
     append: async (stream, expectedRevision, events) =>
-      raw.append(stream, expectedRevision, await sealEvents(stream, events)),
+      raw.append(stream, expectedRevision, await sealEvents({ stream, expectedRevision, events })),
     async appendInOrder(appends, options) {
       // Simultaneously, so that the keys of new people share a write.
       const sealing = appends.map(async (append): Promise<Append> => {
-        return { ...append, events: await sealEvents(append.stream, append.events) }
+        return { ...append, events: await sealEvents(append) }
       })
       return raw.appendInOrder(await Promise.all(sealing), options)
     },

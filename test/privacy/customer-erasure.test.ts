@@ -216,6 +216,7 @@ t.test('an erased customer’s transfers continue to work: late money, a reopeni
     username: '[erased]',
   })
   t.equal(await create('hosted', { referenceId }), trackingId, 'the repeated request gets the first response')
+  t.equal(await parts.keys.find(merchant.id, canaries.userId), undefined, 'and does not store the customer again')
   const received = { receivedAmountMinor: 100_50n, receiptUrl: null }
   t.match(await transfers.receiveFunds(trackingId, 1, received, context), { accepted: true, changed: true })
   t.match(await transfers.act(trackingId, { type: 'Cancel', message: null }, context), { accepted: true })
