@@ -36,6 +36,8 @@ export class ModelTransfer {
   /** The status after each event, by its revision. */
   readonly statuses: (Status | undefined)[] = []
   receivedMinor = 0n
+  /** The part of the received money that the wallet's payments recorded. */
+  collectedMinor = 0n
   bookedMinor = 0n
   refundedMinor = 0n
   returnedMinor = 0n
@@ -97,7 +99,7 @@ export class LogModel {
     else if (event.stream.startsWith('merchant-')) this.#takeSettings(event)
   }
 
-  #takeTransfer({ stream, type, data, revision }: RecordedEvent): void {
+  #takeTransfer({ stream, type, data, revision, metadata }: RecordedEvent): void {
     const trackingId = stream.slice('transfer-'.length)
     const transition = transitions[type]
     let transfer = this.transfers.get(trackingId)
@@ -117,6 +119,8 @@ export class LogModel {
     transfer.statuses[revision] = transfer.status
     if (type === 'TransferCompleted' || type === 'WithdrawalAddedToBankFile') mustBeApproved(transfer, data, name)
     applyMoney(transfer, type, data, name)
+    if (typeof data.reference !== 'string' && !String(metadata.actor).startsWith('user:'))
+      transfer.collectedMinor += minor(data.receivedAmountMinor ?? 0)
     must('money-balance', transfer.heldMinor >= 0n, () => `${name}: ${shown(transfer)}`)
     if (isCalledBack(type, data, before !== transfer.status))
       transfer.callbacks.push({ status: statusCodes[transfer.status!], amountMinor: movedMinor(transfer) })

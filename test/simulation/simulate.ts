@@ -74,8 +74,11 @@ class Simulator {
   }
 }
 
-if (values.seed !== undefined) process.exit(await showSeed(Number(values.seed)))
-process.exit(await runSeeds(Number(values.from), Number(values.seeds)))
+// Without process.exit, which drops output that a pipe has not taken yet.
+process.exitCode =
+  values.seed === undefined
+    ? await runSeeds(Number(values.from), Number(values.seeds))
+    : await showSeed(Number(values.seed))
 
 async function showSeed(seed: number): Promise<number> {
   const simulator = await Simulator.start()
