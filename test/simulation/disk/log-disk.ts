@@ -47,7 +47,7 @@ const { prepare, pragma, close } = Database.prototype
  * The disk under the files of a log. SQLite writes into real files in memory, which stand for the memory of the operating system. What the
  * disk has follows from when SQLite syncs (sqlite3WalFrames, walCheckpoint and sqlite3WalClose): in a commit, the header of a WAL that
  * starts again unless the connection is OFF, and its frames if it is FULL; in a checkpoint, first the WAL and then the database, unless
- * it is OFF. A new process starts without faults: SQLite cannot survive one while it recovers frames whose sync failed.
+ * it is OFF. The log is opened without faults: SQLite cannot survive one while it recovers frames whose sync failed.
  */
 export class LogDisk {
   wal = new DiskFile()
