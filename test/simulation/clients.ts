@@ -34,6 +34,8 @@ export class Clients {
   /** Whether an erasure may be half done. The next start of a node finishes it. */
   isInterrupted = false
   #references = 0
+  /** The withdrawals that users are releasing or cancelling, also those whose outcome they do not know. */
+  readonly #leaving = new Set<string>()
 
   constructor(readonly world: World) {}
 
@@ -193,8 +195,11 @@ export class Clients {
 
   async take(user: SimulatedUser, seen: Detail, action: string): Promise<Detail | undefined> {
     const body = { revision: seen.revision, ...this.#details(seen, action) }
+    const leaving = `${seen.trackingId} ${user.userId}`
+    if (action === 'release' || action === 'cancel') this.#leaving.add(leaving)
     for (let i = 0; i < 3; i++) {
       const response = await this.dashboard(user, 'POST', `/transfers/${seen.trackingId}/${action}`, body)
+      if (response && response.statusCode < 500) this.#leaving.delete(leaving)
       if (response?.statusCode === 200) return this.#acknowledge(response)
       if (response && response.statusCode < 500) return undefined
       await scheduler.sleep(100 + this.random.below(300))
@@ -261,8 +266,7 @@ export class Clients {
     let seen = await this.show(user, trackingId)
     if (seen?.actions.includes('claim')) await this.take(user, seen, 'claim')
     seen = await this.show(user, trackingId)
-    if (!seen?.claim?.mine || !seen.actions.includes('complete')) return
-    this.#payAtBank(seen, user)
+    if (!seen?.claim?.mine || !seen.actions.includes('complete') || !this.#payAtBank(seen, user)) return
     for (let i = 0; i < 8; i++) {
       const completed = await this.take(user, seen, 'complete')
       if (completed) return
@@ -273,14 +277,17 @@ export class Clients {
     }
   }
 
-  #payAtBank({ trackingId, amountMinor }: Detail, { userId }: SimulatedUser): void {
+  /** Returns whether the user has paid. A user who is about to release a withdrawal does not pay it. */
+  #payAtBank({ trackingId, amountMinor }: Detail, { userId }: SimulatedUser): boolean {
+    if (this.#leaving.has(`${trackingId} ${userId}`)) return false
     const { bank } = this.world
     const before = bank.find((payment) => payment.trackingId === trackingId)
     // The same person remembers it.
-    if (before?.by === userId || before?.isKnown) return
+    if (before?.by === userId || before?.isKnown) return true
     must('one-payout', !before, () => `${userId} pays ${trackingId}, which ${before?.by} has paid`)
     bank.push({ trackingId, amountMinor, by: userId, isKnown: false })
     this.world.note(`the bank pays ${trackingId}`)
+    return true
   }
 
   /** Makes a bank file of the payable withdrawals, which the bank pays, and completes them. */
@@ -314,8 +321,7 @@ export class Clients {
     for (const trackingId of claimed) {
       if (!response.body.includes(trackingId)) continue
       const seen = await this.show(user, trackingId)
-      if (!seen?.claim?.mine) continue
-      this.#payAtBank(seen, user)
+      if (!seen?.claim?.mine || !this.#payAtBank(seen, user)) continue
       if (seen.actions.includes('complete') && this.random.chance(0.8)) await this.take(user, seen, 'complete')
     }
   }
