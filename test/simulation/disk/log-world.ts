@@ -145,7 +145,7 @@ export class LogWorld {
     this.#starting = running.process
     await this.#inProcess(running.process, () => running.log.close())
     if (running.process.isDead) this.#disk = this.#disk.next(this.#directory())
-    // As after a crash (LogDisk).
+    // The log is opened without faults, for the reason that LogDisk states.
     Object.assign(this.#disk, { isFull: false, failingSyncs: 0 })
     await this.open()
   }
