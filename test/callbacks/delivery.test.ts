@@ -3,6 +3,7 @@ import t from 'tap'
 import { retryDelaysMs } from '../../src/callbacks/deliver/retry-schedule.js'
 import type { Lane } from '../../src/domain/callback.js'
 import { formatShortest } from '../../src/domain/money.js'
+import { endpointStream } from '../../src/domain/streams.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
 import { until } from '../support/until.js'
 import { accepts, type Received, startReceiver } from './receiver.js'
@@ -83,7 +84,8 @@ t.test('a callback that succeeds at the first attempt costs two appends, and its
       return store.appendInOrder(appends, options)
     },
     readStream: (stream, options) => {
-      calls.reads++
+      // The search for waiting callbacks reads the endpoint's stream at intervals.
+      if (!stream.startsWith(endpointStream(''))) calls.reads++
       return store.readStream(stream, options)
     },
   })
