@@ -42,7 +42,7 @@ export function openFields(key: CustomerKey, place: Place, sealed: string): Json
 }
 
 /** The commitment to one personal field of an event, which allows its disclosure without the other fields (docs/auditing/evidence.md). */
-interface FieldCommitment {
+export interface FieldCommitment {
   readonly field: string
   /** 16 bytes in Base64, derived from the customer's key. */
   readonly salt: string
@@ -73,7 +73,7 @@ export function fieldCommitments(key: CustomerKey, place: Place, fields: JsonObj
 }
 
 /** Returns the SHA-256 in base64url that the stored event contains. */
-function commitmentOf(commitments: readonly FieldCommitment[]): string {
+export function commitmentOf(commitments: readonly FieldCommitment[]): string {
   return hash('sha256', ['transferd-fields/1', ...commitments.map((each) => each.hash)].join('\n'), 'base64url')
 }
 
