@@ -112,12 +112,12 @@ export class TestLog {
 
 const program = (name: string) => readFileSync(`src/audit/evidence/${name}`)
 
-/** Returns the files of a package, except the manifest, in their order. */
+/** Returns the files of a package, except the manifest, in their order. The evidence is an object or its text. */
 export function filesOf(evidence: unknown): Map<string, Buffer> {
-  const text = typeof evidence === 'string' ? evidence : JSON.stringify(evidence)
+  const isText = typeof evidence === 'string' || Buffer.isBuffer(evidence)
   return new Map([
     ['README.txt', Buffer.from('How to check\n')],
-    ['evidence.json', Buffer.from(text)],
+    ['evidence.json', Buffer.from(isText ? evidence : JSON.stringify(evidence))],
     ['report.html', Buffer.from('<p>report\n')],
     ['report.tr.html', Buffer.from('<p>rapor\n')],
     ['texts.json', Buffer.from('{}\n')],
