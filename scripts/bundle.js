@@ -119,8 +119,25 @@ mkdirSync('dist/data', { recursive: true })
 const passwords = [...new Set(dictionary['passwords-common'].map((each) => each.toLowerCase()))].sort()
 replace('dist/data/common-passwords.br', brotliCompressSync(passwords.map(withoutShared).join('\n')))
 // Commands name events and fields as the dashboard does, in English.
-const textsOf = (area) => JSON.parse(readFileSync(`web/dashboard/texts/${area}.en.json`, 'utf8'))
+const textsOf = (area, language = 'en') =>
+  JSON.parse(readFileSync(`web/dashboard/texts/${area}.${language}.json`, 'utf8'))
 replace('dist/data/names.json', JSON.stringify({ events: textsOf('events'), fields: textsOf('fields') }))
+// The files of an evidence package that are the same in all packages.
+const evidence = 'src/audit/evidence'
+const reportOf = (language) => {
+  const own = JSON.parse(readFileSync(`${evidence}/report.${language}.json`, 'utf8'))
+  const [events, fields] = ['events', 'fields'].map((area) => textsOf(area, language))
+  return { events, ...own, fields: { ...fields, ...own.fields } }
+}
+const reportTexts = {
+  css: readFileSync(`${evidence}/report.css`, 'utf8'),
+  rules: JSON.parse(readFileSync(`${evidence}/report-rules.json`, 'utf8')),
+  ...{ en: reportOf('en'), tr: reportOf('tr') },
+}
+mkdirSync('dist/data/evidence', { recursive: true })
+replace('dist/data/evidence/texts.json', `${JSON.stringify(reportTexts)}\n`)
+for (const name of ['README.txt', 'verify.go', 'verify.py'])
+  replace(`dist/data/evidence/${name}`, readFileSync(join(evidence, name)))
 const passwordPackages = ['language-common', 'dictionary-compression'].map((name) => `node_modules/@zxcvbn-ts/${name}`)
 // The licences of parts that packages contain without them.
 const others = ['web/documentation/swagger-ui.LICENSES.txt', 'scripts/llhttp.LICENSE.txt'].map((file) =>

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 
 /** The functions of libsodium in use, with the names and the order of arguments of its documentation. */
 interface Sodium {
+  crypto_generichash(target: Uint8Array, message: Uint8Array, key: Uint8Array): void
   randombytes_buf(target: Uint8Array): void
   crypto_aead_xchacha20poly1305_ietf_encrypt(
     ...target: [Uint8Array, message: Uint8Array, associated: Uint8Array, secretNonce: null, Uint8Array, key: Uint8Array]
@@ -39,6 +40,15 @@ export function decrypt(key: Uint8Array, sealed: Uint8Array, associated: Uint8Ar
   } catch {
     return undefined
   }
+}
+
+const keyedHashBytes = 64
+
+/** Returns the 64 bytes of BLAKE2b of a text under a key of 32 bytes. */
+export function keyedHash(key: Uint8Array, text: string): Buffer {
+  const hash = Buffer.allocUnsafe(keyedHashBytes)
+  sodium.crypto_generichash(hash, Buffer.from(text), key)
+  return hash
 }
 
 /** Random bytes for many nonces, because a separate call for each costs as much as the encryption. Every thread has its own. */

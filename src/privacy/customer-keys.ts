@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import type { JsonObject, RecordedEvent } from '../event-store/event-store.js'
 import { boundedCache } from '../kernel/bounded-cache.js'
 import { Batcher } from '../kernel/concurrency.js'
-import { decrypt, encrypt } from '../kernel/sodium.js'
+import { decrypt, encrypt, keyedHash } from '../kernel/sodium.js'
 import { keyIdOf, type SecretBox, SecretBoxError } from '../security/secret-box.js'
 
 /** The key of one customer of one merchant. */
@@ -18,17 +18,22 @@ export interface CustomerKey {
 /** The event that a ciphertext belongs to. It can be decrypted for this event only. */
 export type Place = Pick<RecordedEvent, 'stream' | 'id' | 'type'>
 
-const pattern = /^c1\.([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]*)$/
+const pattern = /^c2\.([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})\.([A-Za-z0-9_-]*)$/
 
-/** Returns `c1.<key id>.<nonce, ciphertext, tag>` in base64url, encrypted by XChaCha20-Poly1305. */
+/**
+ * Returns `c2.<key id>.<commitment>.<nonce, ciphertext, tag>` in base64url, encrypted by XChaCha20-Poly1305. The commitment is that of the
+ * {@link fieldCommitments}.
+ */
 export function sealFields(key: CustomerKey, place: Place, fields: JsonObject): string {
-  return `c1.${key.id}.${encrypt(key.bytes, Buffer.from(JSON.stringify(fields)), associatedData(place)).toString('base64url')}`
+  const commitment = commitmentOf(fieldCommitments(key, place, fields))
+  const bytes = encrypt(key.bytes, Buffer.from(JSON.stringify(fields)), associatedData(place, commitment))
+  return `c2.${key.id}.${commitment}.${bytes.toString('base64url')}`
 }
 
 /** Returns `undefined` if the ciphertext was altered, belongs to a different event, or has a different key. */
 export function openFields(key: CustomerKey, place: Place, sealed: string): JsonObject | undefined {
-  const bytes = Buffer.from(sealed.slice(sealed.lastIndexOf('.') + 1), 'base64url')
-  const text = decrypt(key.bytes, bytes, associatedData(place))
+  const [, , commitment = '', encrypted = ''] = pattern.exec(sealed) ?? []
+  const text = decrypt(key.bytes, Buffer.from(encrypted, 'base64url'), associatedData(place, commitment))
   try {
     return text && JSON.parse(text.toString())
   } catch {
@@ -36,13 +41,49 @@ export function openFields(key: CustomerKey, place: Place, sealed: string): Json
   }
 }
 
+/** The commitment to one personal field of an event, which allows its disclosure without the other fields (docs/auditing/evidence.md). */
+export interface FieldCommitment {
+  readonly field: string
+  /** 16 bytes in Base64, derived from the customer's key. */
+  readonly salt: string
+  /** The JSON text of the value. */
+  readonly value: string
+  /** SHA-256 in hex. */
+  readonly hash: string
+}
+
+const saltBytes = 16
+/** The number of salts from one keyed hash. */
+const saltsPerHash = 4
+
+/** Returns the commitments in the order of the fields. */
+export function fieldCommitments(key: CustomerKey, place: Place, fields: JsonObject): readonly FieldCommitment[] {
+  const { stream, id, type } = place
+  let salts: Buffer = Buffer.alloc(0)
+  return Object.entries(fields).map(([field, content], at) => {
+    const slot = at % saltsPerHash
+    if (slot === 0) {
+      salts = keyedHash(key.bytes, `transferd-salts/1\n${stream}\n${id}\n${type}\n${at / saltsPerHash}`)
+    }
+    const salt = salts.toString('base64', slot * saltBytes, (slot + 1) * saltBytes)
+    const value = JSON.stringify(content)
+    const lines = `transferd-field/1\n${stream}\n${id}\n${field}\n${salt}\n${value}`
+    return { field, salt, value, hash: hash('sha256', lines) }
+  })
+}
+
+/** Returns the SHA-256 in base64url that the stored event contains. */
+export function commitmentOf(commitments: readonly FieldCommitment[]): string {
+  return hash('sha256', ['transferd-fields/1', ...commitments.map((each) => each.hash)].join('\n'), 'base64url')
+}
+
 /** Returns the id of the key of a ciphertext, or `undefined` for any other value. */
 export function keyIdIn(sealed: unknown): string | undefined {
   return typeof sealed === 'string' ? pattern.exec(sealed)?.[1] : undefined
 }
 
-function associatedData({ stream, id, type }: Place): Buffer {
-  return Buffer.from(`${id} ${type} ${stream}`)
+function associatedData({ stream, id, type }: Place, commitment: string): Buffer {
+  return Buffer.from(`${id} ${type} ${stream} ${commitment}`)
 }
 
 /** A customer's key as stored. */

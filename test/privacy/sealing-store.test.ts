@@ -1,4 +1,4 @@
-import { hkdfSync, randomBytes, randomUUID } from 'node:crypto'
+import { createHash, hkdfSync, randomBytes, randomUUID } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { decodeEvent, encodeEvent, personalFieldsOf, UnreadableEventError } from '../../src/event-store/event-codec.js'
 import { defaultPersistentSubscriptionSettings, type EventStore } from '../../src/event-store/event-store.js'
 import { giveUpLostKeys } from '../../src/privacy/customer-erasure.js'
-import { CustomerKeys, keyIdIn, openFields } from '../../src/privacy/customer-keys.js'
+import { CustomerKeys, fieldCommitments, keyIdIn, openFields, sealFields } from '../../src/privacy/customer-keys.js'
 import { keyFileIn, openEmbeddedKeyStore } from '../../src/privacy/embedded/embedded-key-store.js'
 import { lostKeys, requireCustomerKeys } from '../../src/privacy/lost-keys.js'
 import { sealing } from '../../src/privacy/sealing-store.js'
@@ -98,7 +98,7 @@ t.test('every way of reading returns the appended data, and no file contains it 
   await consumer.close()
 
   const [stored] = await raw.readStream(stream)
-  t.match(stored!.data, { sealed: /^c1\./, merchantId })
+  t.match(stored!.data, { sealed: /^c2\./, merchantId })
   t.notOk('userId' in stored!.data)
   for (const file of readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()))
     t.notOk(readFileSync(join(file.parentPath, file.name)).includes(canary), file.name)
@@ -183,7 +183,7 @@ t.test('uses a key that was stored before a crash without an event', async (t) =
   const { stream, event } = deposit('8412')
   await store.append(stream, 'no_stream', [event])
   t.equal((await afterwards.find(merchantId, '8412'))?.id, key.id)
-  t.match((await raw.readStream(stream))[0]!.data, { sealed: new RegExp(`^c1\\.${key.id}\\.`) })
+  t.match((await raw.readStream(stream))[0]!.data, { sealed: new RegExp(`^c2\\.${key.id}\\.`) })
 })
 
 t.test('the data of an erased customer is unreadable, even for a thread that has cached the key', async (t) => {
@@ -260,15 +260,46 @@ t.test('reseals the customer keys with a new master key', async (t) => {
   t.equal(await countOf(keys), 3)
 })
 
-t.test('reads the stored form of the first version', async (t) => {
+t.test('reads the stored form, which is the same for ever', async (t) => {
   const key = { id: 'AAAAAAAAAAAAAAAAAAAAAA', bytes: Buffer.alloc(32, 7), merchantId: 'm', userId: 'u' }
   const place = { stream: 'transfer-1', id: '00000000-0000-4000-8000-000000000001', type: 'DepositCreated' }
   const storedText =
-    'c1.AAAAAAAAAAAAAAAAAAAAAA.WKtui_pNySfJiWiDKqTPHPsbqOO53tY25hMHcddL8a0OQOH2FT4ZkLM0YnSyXZT4tgxVOrypIu5SMwbbXE13NYPx-DP89XuycL7a5y7HLD2hvoRNPpxQt5JoimGENkJfzMQceg'
+    'c2.AAAAAAAAAAAAAAAAAAAAAA.ITx-F6rzH7Ck9diJqp5Lt8joAUAty9Nuk_sK4TT6_9s.TBjPlwKquuhLIyTziWKvGpaiMyHRr6SN-VhQa3k9ZUcI-iyQFWpsCa8z1_b1zNYfwU_yXe_xkvwM3NkJs3ILIUlCJX1EXTW285DqGgu2qN4Y1Nu-HIQ6oQJYUuQ_WfEkQn1wdw'
   t.equal(keyIdIn(storedText), key.id)
   t.strictSame(openFields(key, place, storedText), { userId: '8412', name: 'Ayşe Yılmaz', username: 'ayse.y' })
   const moved = '00000000-0000-4000-8000-000000000002'
   t.equal(openFields(key, { ...place, id: moved }, storedText), undefined)
+  const [version, id, commitment, encrypted] = storedText.split('.')
+  const otherCommitment = [version, id, `${commitment!.slice(0, -2)}AA`, encrypted].join('.')
+  t.equal(openFields(key, place, otherCommitment), undefined, 'the commitment cannot be replaced')
+})
+
+t.test('a field can be disclosed without the others, of the same event and of other events', async (t) => {
+  const key = { id: 'AAAAAAAAAAAAAAAAAAAAAA', bytes: Buffer.alloc(32, 7), merchantId: 'm', userId: 'u' }
+  const place = { stream: 'transfer-1', id: '00000000-0000-4000-8000-000000000001', type: 'WithdrawalCreated' }
+  const names = ['userId', 'name', 'username', 'accountNumber', 'identityNumber', 'metadata']
+  const fields = Object.fromEntries(names.map((name) => [name, 'the same text']))
+  const commitments = fieldCommitments(key, place, fields)
+  const sha256 = (lines: readonly string[], encoding: 'hex' | 'base64url') =>
+    createHash('sha256').update(lines.join('\n')).digest(encoding)
+  const hashes = commitments.map(({ field, salt, value }) =>
+    sha256(['transferd-field/1', place.stream, place.id, field, salt, value], 'hex'),
+  )
+  t.strictSame(
+    commitments.map(({ hash }) => hash),
+    hashes,
+  )
+  t.equal(sealFields(key, place, fields).split('.')[2], sha256(['transferd-fields/1', ...hashes], 'base64url'))
+  const others = [
+    ...[
+      { ...place, stream: 'transfer-2' },
+      { ...place, id: '00000000-0000-4000-8000-000000000002' },
+    ].map((other) => fieldCommitments(key, other, fields)),
+    fieldCommitments({ ...key, bytes: Buffer.alloc(32, 8) }, place, fields),
+  ]
+  const salts = [commitments, ...others].flat().map(({ salt }) => salt)
+  t.equal(new Set(salts).size, salts.length, 'no two fields have the same salt')
+  for (const salt of salts) t.equal(Buffer.from(salt, 'base64').length, 16)
 })
 
 t.test('other software decrypts personal data with the master key', async (t) => {
@@ -276,7 +307,7 @@ t.test('other software decrypts personal data with the master key', async (t) =>
   const { stream, event } = deposit('8412')
   await store.append(stream, 'no_stream', [event])
   const open = (key: Buffer, sealed: unknown, place: string) => {
-    const bytes = Buffer.from(String(sealed).split('.')[2]!, 'base64url')
+    const bytes = Buffer.from(String(sealed).split('.').at(-1)!, 'base64url')
     return JSON.parse(decryptElsewhere(key, bytes, Buffer.from(place)).toString())
   }
   const sealingKey = Buffer.from(hkdfSync('sha256', masterKey, '', 'transferd seal v1', 32))
@@ -284,9 +315,11 @@ t.test('other software decrypts personal data with the master key', async (t) =>
     const [key, ...customer] = open(sealingKey, kept.sealed, `customer-key ${kept.id}`)
     t.strictSame(customer, [merchantId, '8412'])
     const [stored] = await raw.readStream(stream)
-    const fields = open(Buffer.from(key, 'base64url'), stored!.data.sealed, `${stored!.id} ${stored!.type} ${stream}`)
+    const { id, type, data } = stored!
+    const commitment = String(data.sealed).split('.')[2]
+    const fields = open(Buffer.from(key, 'base64url'), data.sealed, `${id} ${type} ${stream} ${commitment}`)
     t.match(fields, { userId: '8412', name: 'name of 8412' })
-    t.strictSame({ ...stored!.data, ...fields, sealed: undefined }, { ...event.data, sealed: undefined })
+    t.strictSame({ ...data, ...fields, sealed: undefined }, { ...event.data, sealed: undefined })
   }
 })
 

@@ -115,7 +115,7 @@ export const areas: Areas = {
   'audit/proofs': { areas: ['kernel', 'domain', 'event-store', 'audit/integrity'], packages: [transparencyLog] },
   // The queries of auditors on the log.
   'audit/history': {
-    areas: ['kernel', 'domain', 'event-store', 'read-models', 'projections'],
+    areas: ['kernel', 'domain', 'event-store', 'read-models', 'projections', 'audit/integrity'],
     packages: [],
   },
   // The thread of the reads that look at many rows, and the requests to it.

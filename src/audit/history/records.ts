@@ -8,6 +8,7 @@ import {
   type RecordedEvent,
 } from '../../event-store/event-store.js'
 import { unreadableReason } from '../../event-store/read-event.js'
+import { redactedFields } from '../integrity/event-leaf.js'
 
 /** An event for auditors: as it is stored, except for secrets. */
 export type AuditRecord = ReturnType<typeof auditRecord>
@@ -17,11 +18,8 @@ export type AuditRecord = ReturnType<typeof auditRecord>
  * and exported files are passed on. A test compares this list with the schemas of all events.
  */
 export const withheldFields: ReadonlySet<string> = new Set([
-  ...['secretKey', 'secretKeys', 'webhookSecret', 'previousWebhookSecret', 'secret', 'email', 'phone'],
-  ...['secondFactor', 'sealed'],
-  ...['apiKeySha256', 'passwordHash', 'emailMac', 'codeDigest', 'codeDigests'],
-  ...['accountMac', 'customerMac'],
-  ...['challengeId', 'device', 'codeCounter'],
+  ...redactedFields,
+  ...['sealed', 'accountMac', 'customerMac', 'challengeId', 'device', 'codeCounter'],
 ])
 
 export function auditRecord(recorded: RecordedEvent) {

@@ -73,7 +73,7 @@ function parsedJson(text: string): unknown {
   }
 }
 
-function hashesIn(proof: readonly string[]): Hash[] {
+export function hashesIn(proof: readonly string[]): Hash[] {
   return proof.map((each) => {
     const hash = fromBase64(each)
     if (hash?.length !== hashBytes) throw malformed('a hash is not 32 bytes of Base64')
@@ -148,11 +148,16 @@ function requireNoGap(events: readonly ReturnType<typeof checkEvent>[]): void {
 }
 
 /**
- * Returns the index of an event's leaf, or `undefined` if the event is newer than the tree. Leaves are in the log's order, so a binary
+ * Returns the index of an event's leaf, which is at least `from`, or `undefined` if the event is newer than the tree. Leaves are in the log's order, so a binary
  * search reads some twenty leaves. @throws VerificationError if the event should be in the tree and is not
  */
-async function findLeafIndex(tree: TreeReader, log: EventStore, event: RecordedEvent): Promise<number | undefined> {
-  let [low, high] = [0, tree.size]
+async function findLeafIndex(
+  tree: TreeReader,
+  log: EventStore,
+  event: RecordedEvent,
+  from: number,
+): Promise<number | undefined> {
+  let [low, high] = [from, tree.size]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
     const found = await firstPosition(tree, log, middle, high)
@@ -223,10 +228,14 @@ export async function proveTransfer(
   return { proof, events: proven.length, treeSize: tree.size, notSealed: events.length - proven.length }
 }
 
-async function proveEvents(events: readonly RecordedEvent[], tree: TreeReader, log: EventStore) {
+/**
+ * Proves events in the order of the log, without those that are newer than the tree.
+ * @throws VerificationError if log and tree do not match
+ */
+export async function proveEvents(events: readonly RecordedEvent[], tree: TreeReader, log: EventStore) {
   const proven: TransferProof['events'] = []
   for (const event of events) {
-    const index = await findLeafIndex(tree, log, event)
+    const index = await findLeafIndex(tree, log, event, (proven.at(-1)?.index ?? -1) + 1)
     if (index === undefined) break
     const leaf = leafOf(event)
     if (!leafHash(leaf).equals(await tree.leafHash(index))) {
@@ -238,7 +247,8 @@ async function proveEvents(events: readonly RecordedEvent[], tree: TreeReader, l
   return proven
 }
 
-async function continuation(checkpoint: string, tree: TreeReader, key: NoteVerifier) {
+/** Proves that the log continues a checkpoint. @throws VerificationError */
+export async function continuation(checkpoint: string, tree: TreeReader, key: NoteVerifier) {
   const { size } = openCheckpoint(checkpoint, key)
   if (size > tree.size) {
     throw new VerificationError(

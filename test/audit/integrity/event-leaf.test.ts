@@ -5,9 +5,14 @@ import { Database } from '@transferd/event-log/sqlite'
 import { StreamStore } from '@transferd/event-log/streams'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { leafOf, nameOf, placeIn } from '../../../src/audit/integrity/event-leaf.js'
+import { leafOf, nameOf, placeIn, redactedFields } from '../../../src/audit/integrity/event-leaf.js'
+import { PasswordHash, Sealed } from '../../../src/domain/fields.js'
+import { merchantEvents } from '../../../src/domain/merchant/merchant-events.js'
+import { userEvents } from '../../../src/domain/user/user.js'
+import { walletAccountEvents } from '../../../src/domain/wallet-account.js'
 import type { UnparsedEvent } from '../../../src/event-store/event-store.js'
 import { openEventStoreDb } from '../../../src/event-store/eventstoredb/eventstoredb-event-store.js'
+import type { TObject, TSchema } from '../../../src/kernel/typebox.js'
 import { openTestStore } from '../../support/embedded-store.js'
 import { startTestEventsServer } from '../../support/events-server.js'
 
@@ -32,6 +37,52 @@ t.test('a leaf that does not fit into an entry is represented by its hash', asyn
   const sha256 = createHash('sha256').update(whole).digest('hex')
   t.same(JSON.parse(leafOf(long)), ['transferd/2 sha256', 'transfer-1', 2, 1_700_000_000_123, sha256])
   t.match(JSON.parse(leafOf({ ...long, stream: 'x'.repeat(70_000) })), ['transferd/2 sha256', /^[0-9a-f]{64}$/])
+})
+
+t.test('a leaf of a user, a merchant or a wallet account holds the hashes of secrets', async (t) => {
+  const sha256 = (text: string) => ({ sha256: createHash('sha256').update(text).digest('hex') })
+  const data = { name: 'Ada', passwordHash: '$argon2id$…', secondFactor: null, secretKeys: [{ number: 0 }] }
+  const stored = JSON.stringify(['id-1', 'UserCreated', data, { actor: 'cli:ada' }])
+  const hashes = { passwordHash: sha256('"$argon2id$…"'), secretKeys: sha256('[{"number":0}]') }
+  const redacted = JSON.stringify(['id-1', 'UserCreated', { ...data, ...hashes }, { actor: 'cli:ada' }])
+  for (const stream of ['user-1', 'merchant-1', 'wallet-1'])
+    t.equal(
+      leafOf({ ...event, stream, text: stored }),
+      `["transferd/2 redacted","${stream}",2,1700000000123,${redacted}]`,
+    )
+  const inOtherForms = [
+    ['transfer-1', stored, 'a stream without secrets'],
+    ['user-1', text, 'an event without secrets'],
+    ['user-1', stored.replace('":"', '": "'), 'white space'],
+    ['user-1', stored.replace('"name":"Ada"', '"passwordHash":"x","name":"Ada"'), 'a repeated name'],
+    ['user-1', stored.replace(/\]$/, ',1]'), 'an additional element'],
+    ['user-1', '["id-1","T",null,{}]', 'no data'],
+    ['user-1', '{"passwordHash":"x"}', 'not an array'],
+    ['user-1', 'not JSON', 'not JSON'],
+  ] as const
+  for (const [stream, given, title] of inOtherForms)
+    t.equal(
+      leafOf({ ...event, stream, text: given }),
+      `["transferd/2 event","${stream}",2,1700000000123,${given}]`,
+      title,
+    )
+})
+
+t.test('every secret of an event is redacted', async (t) => {
+  const secretSchemas = new Set<unknown>([Sealed, PasswordHash])
+  const isSecret = (schema: TSchema): boolean =>
+    secretSchemas.has(schema) ||
+    Object.values(schema.properties ?? schema.items?.properties ?? {}).some((each) => isSecret(each as TSchema)) ||
+    (schema.anyOf ?? []).some(isSecret)
+  const streams = [userEvents, merchantEvents, walletAccountEvents]
+  let found = 0
+  for (const [type, { properties }] of streams.flatMap((events) => Object.entries<TObject>(events)))
+    for (const [name, schema] of Object.entries(properties))
+      if (isSecret(schema)) {
+        found++
+        t.ok(redactedFields.has(name), `${type} ${name}`)
+      }
+  t.ok(found > 10)
 })
 
 t.test('no two stored events have the same leaf, whatever another program wrote', async () => {
