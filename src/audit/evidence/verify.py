@@ -334,7 +334,7 @@ def check_streams(tracking_id, events):
         require(created.type in ("DepositCreated", "WithdrawalCreated"), "it does not create a transfer")
         merchant_id, sealed = string(created.data.get("merchantId")), created.data.get("sealed")
         key_id = sealed_parts(sealed).group(1) if sealed is not None else None
-    own = [f"{prefix}-{tracking_id}" for prefix in ("transfer", "payment", "callback")]
+    own = [f"transfer-{tracking_id}", f"payment-{tracking_id}", f"callback-{tracking_id}", f"payouts-{merchant_id}"]
     users, payments = {}, set()
     for event in of_transfer:
         for actor in (event.metadata.get("actor"), event.data.get("by"), event.data.get("proposedBy")):
@@ -346,18 +346,16 @@ def check_streams(tracking_id, events):
                 payments.add(string(event.data.get("bankPaymentId")))
     after = set()
     for event in events:
-        stream, data, kind = event.stream, event.data, kind_of(event.stream)
+        stream, data = event.stream, event.data
         is_of_transfer = type(data.get("trackingId")) is str and data["trackingId"] == tracking_id
         if stream in (f"merchant-{merchant_id}", "integrity-log") or stream in users:
             require(event.index < last or stream not in after, f"event {event.index}: {stream} has two events after the transfer's last one")
             after |= {stream} if event.index > last else set()
             continue
-        if kind == "bankentries":
+        if stream.startswith("bankentries-"):
             payment = data.get("paymentId")
             belongs = is_of_transfer or (event.type == "BankPaymentRecorded" and type(payment) is str and payment in payments)
-        elif kind == "wallet" or stream in own:
-            belongs = is_of_transfer
-        elif stream == f"payouts-{merchant_id}":
+        elif stream.startswith("wallet-") or stream in own:
             belongs = is_of_transfer
         else:
             belongs = stream == "installation-currency" or (key_id is not None and stream == f"privacy-{key_id}")
