@@ -270,7 +270,7 @@ function verifiedText(verified: VerifiedLog & { readonly reported?: number }): s
 }
 
 /** Writes the whole file or nothing. @throws Refused */
-function writeNew(file: string, content: string): void {
+export function writeNew(file: string, content: string | Buffer): void {
   try {
     writeFileSync(file, content, { flag: 'wx' })
   } catch (error) {

@@ -7,6 +7,7 @@ import { violate } from '../domain/decider.js'
 import { escapeHidden } from '../kernel/text.js'
 import { storedUuid } from '../kernel/uuid.js'
 import type { PointInTime } from '../queries/point-in-time.js'
+import { addEvidenceCommands } from './audit-evidence.js'
 import { addIntegrityCommands, addProofCommands } from './audit-proofs.js'
 import { checkpointText } from './checkpoint-text.js'
 import type { CommandStores } from './cli-stores.js'
@@ -194,6 +195,7 @@ export function addAuditCommands(program: Command): void {
     },
   })
   addProofCommands(audit)
+  addEvidenceCommands(audit)
   addIntegrityCommands(audit)
 }
 

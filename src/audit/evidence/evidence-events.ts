@@ -27,7 +27,11 @@ interface Chosen {
  * Returns the stored events that decided a transfer, in the order of the log (docs/auditing/evidence.md#evidencejson), or `undefined`
  * without such a transfer. @throws StoreUnavailableError
  */
-export async function decidingEvents(log: Log, own: readonly RecordedEvent[], { walletAccounts, customerKeyId }: Chosen) {
+export async function decidingEvents(
+  log: Log,
+  own: readonly RecordedEvent[],
+  { walletAccounts, customerKeyId }: Chosen,
+) {
   const [created, last] = [own[0]!, own.at(-1)!]
   const trackingId = String(created.data.trackingId)
   const merchantId = String(created.data.merchantId)
@@ -39,7 +43,9 @@ export async function decidingEvents(log: Log, own: readonly RecordedEvent[], { 
     return later < 0 ? events : events.slice(0, later + 1)
   }
   const paymentIds = own.flatMap(({ type, data }) =>
-    type === 'BankPaymentMatched' && !String(data.bankPaymentId).startsWith('rejection ') ? String(data.bankPaymentId) : [],
+    type === 'BankPaymentMatched' && !String(data.bankPaymentId).startsWith('rejection ')
+      ? String(data.bankPaymentId)
+      : [],
   )
   const bankEntries = async (id: string) =>
     (await log.readStream(bankEntriesStream(id))).filter(
@@ -48,7 +54,9 @@ export async function decidingEvents(log: Log, own: readonly RecordedEvent[], { 
     )
   const users = usersIn(own)
   const found = await Promise.all([
-    ...[transferStream(trackingId), paymentStream(trackingId), callbackStream(trackingId)].map((stream) => log.readStream(stream)),
+    ...[transferStream(trackingId), paymentStream(trackingId), callbackStream(trackingId)].map((stream) =>
+      log.readStream(stream),
+    ),
     ...[merchantStream(merchantId), integrityStream, ...users.map(userStream)].map(untilLast),
     log.readStream(currencyStream),
     ...(customerKeyId === undefined ? [] : [log.readStream(privacyStream(customerKeyId))]),
@@ -62,6 +70,8 @@ export async function decidingEvents(log: Log, own: readonly RecordedEvent[], { 
 /** Returns the ids of the users who are the actors of the events, or are named as such. */
 export function usersIn(events: readonly RecordedEvent[]): readonly string[] {
   const actors = events.flatMap(({ data, metadata }) => [metadata.actor, data.by, data.proposedBy])
-  const users = actors.flatMap((actor) => (typeof actor === 'string' && actor.startsWith('user:') ? actor.slice(5) : []))
+  const users = actors.flatMap((actor) =>
+    typeof actor === 'string' && actor.startsWith('user:') ? actor.slice(5) : [],
+  )
   return [...new Set(users)]
 }

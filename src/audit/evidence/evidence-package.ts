@@ -11,13 +11,13 @@ import {
 import { paymentStream, streamPrefix, transferStream } from '../../domain/streams.js'
 import { sealedField } from '../../event-store/event-codec.js'
 import type { RecordedEvent } from '../../event-store/event-store.js'
-import { commitmentOf, type CustomerKeys, fieldCommitments, keyIdIn, openFields } from '../../privacy/customer-keys.js'
+import { type CustomerKeys, commitmentOf, fieldCommitments, keyIdIn, openFields } from '../../privacy/customer-keys.js'
 import { checkpointPath, readTree } from '../integrity/log-sealer.js'
 import { continuation, hashesIn, NotSealedYet, proveEvents, type SealedLog } from '../proofs/transfer-proof.js'
 import { type Disclosed, type Evidence, evidenceFormat, openEvidence } from './evidence.js'
 import { decidingEvents } from './evidence-events.js'
 import { type ReportTexts, reportOf } from './report.js'
-import { type PackedFile, zipOf } from './zip.js'
+import { fileIn, type PackedFile, zipOf } from './zip.js'
 
 /** The personal fields that a disclosure can name, by the words in which people ask for them. */
 export const disclosable = {
@@ -102,6 +102,13 @@ export async function evidencePackage(
   const bytes = zipOf(await packedFiles(evidence, key))
   const sha256 = createHash('sha256').update(bytes).digest('hex')
   return { bytes, sha256, events: events.length, treeSize: size, notSealed: own.length - sealed.length }
+}
+
+/** Returns the checkpoint of a package without verifying it. @throws Error if it is not a package */
+export function checkpointInPackage(bytes: Buffer): string {
+  const { checkpoint } = JSON.parse(fileIn(bytes, 'evidence.json').toString()) as Partial<Evidence>
+  if (typeof checkpoint !== 'string') throw new Error('evidence.json contains no checkpoint')
+  return checkpoint
 }
 
 type Opener = ReturnType<typeof fieldOpener>

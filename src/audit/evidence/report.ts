@@ -260,20 +260,27 @@ function minorIn(value: Json | undefined): bigint {
   return BigInt(String(value))
 }
 
-/** Returns a text for HTML, in which characters without a shape of their own, which could hide or reorder others, are visible. */
-function escaped(text: string): string {
-  return text.replace(special, (character) => {
-    const entity = entities[character]
-    if (entity !== undefined) return entity
-    const code = character.codePointAt(0)!
-    // Not every language can represent half of a surrogate pair.
-    return `\\u${(isSurrogate(code) ? replacement : code).toString(16).padStart(4, '0')}`
-  })
-}
-
 const entities: Texts = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
-/** Ranges instead of Unicode's categories, which differ between the versions of the three languages. */
-const special =
-  /[&<>"\0-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffd\ud800-\udfff\u{e0000}-\u{e007f}]/gu
+/**
+ * Characters without a shape of their own, which could hide or reorder others. These are ranges instead of Unicode's categories, which differ
+ * between the versions of the three languages.
+ */
+const hidden = [
+  ...[[0x00, 0x1f] as const, [0x7f, 0x9f] as const, [0xad, 0xad] as const, [0x61c, 0x61c] as const],
+  ...[[0x180e, 0x180e] as const, [0x200b, 0x200f] as const, [0x2028, 0x202e] as const, [0x2060, 0x206f] as const],
+  ...[[0xfeff, 0xfeff] as const, [0xfff9, 0xfffd] as const, [0xe0000, 0xe007f] as const],
+]
 const replacement = 0xfffd
-const isSurrogate = (code: number) => code >= 0xd800 && code <= 0xdfff
+
+/** Returns a text for HTML, with hidden characters as `\u` and their number. */
+function escaped(text: string): string {
+  return Array.from(text, (character) => {
+    const entity = known(entities, character)
+    if (entity !== undefined) return entity
+    const point = character.codePointAt(0)!
+    // Not every language can represent half of a surrogate pair.
+    const code = point >= 0xd800 && point <= 0xdfff ? replacement : point
+    const isHidden = hidden.some(([from, to]) => code >= from && code <= to)
+    return isHidden ? `\\u${code.toString(16).padStart(4, '0')}` : character
+  }).join('')
+}

@@ -42,6 +42,16 @@ export function zipOf(files: readonly PackedFile[]): Buffer {
   return Buffer.concat([...parts, listed, ...end])
 }
 
+/** Returns the content of a file of a package that {@link zipOf} created. @throws Error if it has none */
+export function fileIn(zip: Buffer, wanted: string): Buffer {
+  for (let offset = 0; offset + 30 <= zip.length && zip.readUInt32LE(offset) === localHeader; ) {
+    const [start, size] = [offset + 30 + zip.readUInt16LE(offset + 26), zip.readUInt32LE(offset + 18)]
+    if (zip.toString('latin1', offset + 30, start) === wanted) return zip.subarray(start, start + size)
+    offset = start + size
+  }
+  throw new Error(`it does not contain ${wanted}`)
+}
+
 function uint16(value: number): Buffer {
   const bytes = Buffer.alloc(2)
   bytes.writeUInt16LE(value)
