@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import type { Command } from 'commander'
+import type { EvidenceOutcome } from '../audit/evidence/evidence-packages.js'
 import { violate } from '../domain/decider.js'
 import { disclosables } from '../domain/disclosure.js'
 import { counted, escapeHidden } from '../kernel/text.js'
-import type { EvidenceOutcome } from '../operations/audit/evidence.js'
 import { checkpointIn, writeNew } from './audit-proofs.js'
 import type { CommandStores } from './cli-stores.js'
 import { accepted, defineCommand } from './command.js'
@@ -94,7 +94,7 @@ function addDisclosureCommands(audit: Command): void {
 }
 
 async function packagesOf(stores: CommandStores) {
-  const { evidencePackages } = await import('../operations/audit/evidence.js')
+  const { evidencePackages } = await import('../operations/audit/audit-tree.js')
   return evidencePackages(stores.configuration, stores, stores.clock)
 }
 

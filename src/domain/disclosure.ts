@@ -44,12 +44,12 @@ export const evidenceEvents = {
     treeSize: Count,
   }),
 }
-export type EvidenceEvent = EventsOf<typeof evidenceEvents>
+type EvidenceEvent = EventsOf<typeof evidenceEvents>
 
 /** An approval is valid for this long. */
-export const disclosureDays = 7
+const disclosureDays = 7
 
-export interface Disclosure extends Omit<DataOf<EvidenceEvent, 'DisclosureRequested'>, 'trackingId' | 'at'> {
+interface Disclosure extends Omit<DataOf<EvidenceEvent, 'DisclosureRequested'>, 'trackingId' | 'at'> {
   readonly requestedAt: string
   readonly state: 'open' | 'approved' | 'rejected'
   readonly decidedBy: string | null
@@ -57,7 +57,7 @@ export interface Disclosure extends Omit<DataOf<EvidenceEvent, 'DisclosureReques
 }
 
 /** The latest request to disclose personal data of a transfer. */
-export interface TransferEvidence {
+interface TransferEvidence {
   readonly disclosure: Disclosure | null
 }
 
