@@ -9,7 +9,7 @@ It implements docs/auditing/evidence.md and these specifications, and shares no 
 import argparse, base64, collections, contextlib, datetime, hashlib, json, re, struct, sys, zlib
 
 FORMAT = "transferd-evidence/1"
-TEXTS_SHA256 = "0000000000000000000000000000000000000000000000000000000000000000"
+TEXTS_SHA256 = "73c75d6d5a4a3834ecc495c8f2566dc662c636a466f6c6666b37cab09b2dab9f"
 NAMES = [
     "README.txt", "evidence.json", "manifest.txt", "report.html", "report.tr.html", "texts.json", "verify.go", "verify.py",
 ]  # fmt: skip
