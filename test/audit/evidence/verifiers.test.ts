@@ -4,43 +4,44 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { formatVerifier, generateSigner, parseSigner } from '@transferd/transparency-log'
 import t, { type Test } from 'tap'
+import type { Evidence } from '../../../src/audit/evidence/evidence.js'
+import { fileIn } from '../../../src/audit/evidence/zip.js'
+import { readTree } from '../../../src/audit/integrity/log-sealer.js'
+import { proveEvents } from '../../../src/audit/proofs/transfer-proof.js'
 import { temporaryDirectory } from '../../support/processes.js'
-import { type Evidence, filesOf, keyId, packed, signer, TestLog, trackingId } from './test-package.js'
+import { signer } from '../proofs/test-sealed-log.js'
+import {
+  evidenceIn,
+  filesIn,
+  GivenLog,
+  merchantId,
+  packed,
+  trackingId,
+  users,
+  walletAccount,
+} from './given-evidence.js'
 
 const key = formatVerifier(signer)
-const textsSha256 = createHash('sha256').update('{}\n').digest('hex')
 
 interface Case {
   readonly file: Buffer
-  readonly earlier?: Buffer | undefined
+  readonly earlier?: Buffer
   readonly key?: string
 }
-/** Returns what the program prints about each package. */
-type Verifier = (t: Test, cases: readonly Case[]) => string[]
-
-function saved(t: Test, cases: readonly Case[]) {
-  const directory = temporaryDirectory(t)
-  const save = (name: string, content: Buffer) => {
-    writeFileSync(join(directory, name), content)
-    return join(directory, name)
-  }
-  return cases.map((each, number) => ({
-    key: each.key ?? key,
-    path: save(`${number}.zip`, each.file),
-    earlier: each.earlier && save(`${number}-earlier`, each.earlier),
-  }))
+interface Saved {
+  readonly path: string
+  readonly key: string
+  readonly earlier?: string
 }
 
 /** Checks all packages in one process, because the start of Python takes longer than a check. */
-const python: Verifier = (t, cases) => {
+function python(cases: readonly Saved[]): string[] {
   const driver = `
 import contextlib, io, json, sys
 sys.path.insert(0, 'src/audit/evidence')
 sys.dont_write_bytecode = True
 import verify
 from types import SimpleNamespace
-given = json.load(sys.stdin)
-verify.TEXTS_SHA256 = given['texts']
 def run(case):
     output = io.StringIO()
     try:
@@ -49,353 +50,339 @@ def run(case):
     except verify.Wrong as wrong:
         return f'The package is invalid: {wrong}\\n'
     return output.getvalue()
-print(json.dumps([run(case) for case in given['cases']]))`
-  const input = JSON.stringify({ texts: textsSha256, cases: saved(t, cases) })
-  return JSON.parse(execFileSync('python3', ['-c', driver], { input, encoding: 'utf8', maxBuffer: 2 ** 28 }))
+print(json.dumps([run(case) for case in json.load(sys.stdin)]))`
+  const output = execFileSync('python3', ['-c', driver], { input: JSON.stringify(cases), maxBuffer: 2 ** 28 })
+  return JSON.parse(output.toString())
 }
 
 let built: string | undefined
-t.before(() => {
-  if (!isInstalled('go', 'version')) return
-  const directory = temporaryDirectory(t)
-  const source = readFileSync('src/audit/evidence/verify.go', 'utf8')
-  writeFileSync(join(directory, 'verify.go'), source.replace(/(textsSHA256 = )"\w+"/, `$1"${textsSha256}"`))
-  built = join(directory, 'verify')
-  execFileSync('go', ['build', '-o', built, 'verify.go'], { cwd: directory })
-})
-const go: Verifier = (t, cases) =>
-  saved(t, cases).map(({ path, key, earlier }) => {
-    const more = earlier === undefined ? [] : ['--earlier', earlier]
-    const { stdout, stderr } = spawnSync(built!, [path, '--key', key, ...more], { encoding: 'utf8' })
-    return stderr || stdout
+function go(cases: readonly Saved[]): string[] {
+  if (built === undefined) {
+    built = join(temporaryDirectory(t), 'verify')
+    execFileSync('go', ['build', '-o', built, 'src/audit/evidence/verify.go'])
+  }
+  return cases.map((each) => {
+    const { status, stdout, stderr } = spawnSync(built!, argumentsOf(each), { encoding: 'utf8' })
+    return (status === 0) === stdout.endsWith('The package is valid.\n') ? stderr || stdout : `exit status ${status}`
   })
-
-function isInstalled(program: string, argument: string): boolean {
-  return spawnSync(program, [argument]).status === 0
 }
 
-const programs: readonly { name: string; verify: Verifier; skip: string | false }[] = [
-  { name: 'verify.py', verify: python, skip: !isInstalled('python3', '--version') && 'python3 is not installed' },
-  { name: 'verify.go', verify: go, skip: !isInstalled('go', 'version') && 'go is not installed' },
+const argumentsOf = ({ path, key, earlier }: Saved) => [
+  ...[path, '--key', key],
+  ...(earlier === undefined ? [] : ['--earlier', earlier]),
 ]
 
-const account = 4_711_000_001
-const paymentId = 'account 2026-11-22 debit 100 1'
+const isInstalled = (program: string, argument: string) => spawnSync(program, [argument]).status === 0
+const programs = [
+  ...(isInstalled('python3', '--version') ? [python] : []),
+  ...(isInstalled('go', 'version') ? [go] : []),
+]
+const skip = programs.length === 0 && 'neither python3 nor go is installed'
 
-/** A log with a transfer, and events of others between its events. Returns the indexes of the events of a package. */
-function givenLog(): { log: TestLog; indexes: number[] } {
-  const log = new TestLog()
-  const indexes: number[] = []
-  const add = (event: Parameters<TestLog['append']>[0]) => {
-    for (let other = 0; other < log.size % 4; other++) log.append({ stream: 'transfer-other', type: 'Other' })
-    indexes.push(log.size)
-    log.append(event)
+/** Returns what the programs print about each package. They must print the same. */
+function verified(t: Test, cases: readonly Case[]): string[] {
+  const directory = temporaryDirectory(t)
+  const save = (name: string, content: Buffer) => {
+    writeFileSync(join(directory, name), content)
+    return join(directory, name)
   }
-  const of = { trackingId, merchantId: 'm-1' }
-  const own = (type: string, data = {}, actor?: string) =>
-    add({ stream: `transfer-${trackingId}`, type, data: { ...of, ...data }, ...(actor && { actor }) })
-  add({ stream: 'installation-currency', type: 'CurrencyBound', data: { currency: 'EUR' } })
-  add({ stream: 'merchant-m-1', type: 'MerchantCreated' })
-  for (const user of ['ada', 'bob', 'eve']) add({ stream: `user-${user}`, type: 'UserCreated' })
-  add({ stream: 'integrity-log', type: 'PayoutsStopped' })
-  add({
-    stream: `transfer-${trackingId}`,
-    type: 'WithdrawalCreated',
-    data: of,
-    personal: { userId: 'c-1', name: 'Zoë', metadata: { order: '1' } },
+  const saved = cases.map((each, number) => ({
+    key: each.key ?? key,
+    path: save(`${number}.zip`, each.file),
+    ...(each.earlier && { earlier: save(`${number}-earlier`, each.earlier) }),
+  }))
+  const [outputs = [], ...others] = programs.map((run) => run(saved))
+  for (const other of others) t.strictSame(other, outputs, 'both programs print the same')
+  return outputs
+}
+
+const verifiedOne = (t: Test, one: Case) => verified(t, [one])[0]!
+
+/** Returns a package with every kind of event, which continues an earlier log. */
+async function givenPackage(t: Test, creation: Parameters<GivenLog['appendTransfer']>[0] = 'WithdrawalCreated.v3') {
+  const log = await GivenLog.open(t)
+  await log.appendInstallation()
+  const older = await log.sealed.seal()
+  await log.appendTransfer(creation)
+  await log.sealed.seal()
+  return { log, older, file: await log.package({ older }) }
+}
+
+t.test('the programs contain the SHA-256 of the texts', async (t) => {
+  const sha256 = createHash('sha256').update(readFileSync('dist/data/evidence/texts.json')).digest('hex')
+  const message = 'after a change of the texts, write their SHA-256 into both programs'
+  for (const name of ['verify.py', 'verify.go']) {
+    const program = readFileSync(`src/audit/evidence/${name}`, 'utf8')
+    t.equal(/texts_?SHA256 += "(\w+)"/i.exec(program)?.[1], sha256, message)
+  }
+})
+
+t.test('accept valid packages, and print what they prove', { skip }, async (t) => {
+  const { log, file } = await givenPackage(t)
+  const [disclosed, undisclosed] = verified(t, [{ file }, { file: await log.package({ disclose: [] }) }])
+  const { events } = evidenceIn(file)
+  t.match(disclosed, `Transfer:   ${trackingId}\nEvents:     ${events.length}\nCheckpoint: `)
+  t.match(disclosed, /\nDisclosed: {2}accountNumber, .*, name, .*\nContinues: {2}a log of \d+ events\n/)
+  t.match(disclosed, /\nThe package is valid\.\n$/)
+  t.match(undisclosed, /\nDisclosed: {2}no personal data\nContinues: {2}no log that you know/)
+  t.match(undisclosed, /\nThe package is valid\.\n$/)
+})
+
+t.test('build the reports of deposits, withdrawals and erased customers', { skip }, async (t) => {
+  const deposit = await givenPackage(t, 'DepositCreated.v2')
+  const withdrawal = await givenPackage(t)
+  const { log } = withdrawal
+  const [created] = await log.sealed.log.readStream(`transfer-${trackingId}`)
+  const keyId = String(created!.data.sealed).split('.')[1]!
+  for (const example of ['CustomerErased.v1', 'ErasureCompleted.v1'])
+    await log.append(`privacy-${keyId}`, example, { data: { erasureId: keyId } })
+  await log.sealed.seal()
+  const erased = await log.package({ disclose: [] })
+  for (const output of verified(t, [deposit, withdrawal, { file: erased }]))
+    t.match(output, /\nThe package is valid\.\n$/)
+
+  const files = filesIn(withdrawal.file)
+  const lines = files.get('report.tr.html')!.toString().split('\n')
+  for (const number of [1, 30, lines.length]) {
+    const changed = Buffer.from(lines.with(number - 1, `${lines[number - 1]} `).join('\n'))
+    const output = verifiedOne(t, { file: packed(new Map(files).set('report.tr.html', changed)) })
+    t.match(output, `invalid: report.tr.html: line ${number} is not what the events say\n`)
+  }
+})
+
+t.test('find every changed byte, and name the file', { skip }, async (t) => {
+  const { file } = await givenPackage(t)
+  const places = Array.from({ length: 300 }, (_, step) => Math.floor(((step + 0.5) * file.length) / 300))
+  // The headers and the end are a small part of the bytes.
+  for (let byte = 0; byte < 60; byte++) places.push(byte, file.length - 1 - byte)
+  const outputs = verified(
+    t,
+    places.map((place) => ({ file: withFlippedBit(file, place) })),
+  )
+  const named = outputs.map((output) => /^The package is invalid: container: ([\w .]+): /.exec(output)?.[1])
+  const expected = places.map((place) => nameAt(file, place))
+  t.strictSame(named, expected)
+  t.match(verifiedOne(t, { file: Buffer.concat([file, Buffer.alloc(1)]) }), /container: the end of the file: /)
+  t.match(verifiedOne(t, { file: file.subarray(0, -1) }), /container: the end of the file: /)
+  t.match(verifiedOne(t, { file: Buffer.alloc(0) }), /container: README.txt: it has a wrong header \(byte 0\)/)
+})
+
+t.test('find every changed byte of evidence that is signed again', { skip }, async (t) => {
+  const { file } = await givenPackage(t)
+  const files = filesIn(file)
+  const text = files.get('evidence.json')!
+  const cases = Array.from({ length: 200 }, (_, step) => {
+    const changed = withFlippedBit(text, Math.floor(((step + 0.5) * text.length) / 200))
+    return { file: packed(new Map(files).set('evidence.json', changed)) }
   })
-  add({ stream: `callback-${trackingId}`, type: 'CallbackRecorded', data: of })
-  add({ stream: 'payouts-m-1', type: 'PayoutCounted', data: of })
-  log.append({ stream: 'payouts-m-1', type: 'PayoutCounted', data: { trackingId: 'other' } })
-  add({ stream: `payment-${trackingId}`, type: 'WalletLoggedIn', data: of, personal: { accountNumber: account } })
-  log.append({ stream: `wallet-${account}`, type: 'WalletAccountOpened' })
-  add({ stream: `wallet-${account}`, type: 'WalletAccountDebited', data: of })
-  add({ stream: 'payouts-m-1', type: 'PayoutUncounted', data: of })
-  own('WithdrawalClaimed', { by: 'user:ada' }, 'user:ada')
-  own('TransferCorrected', { by: 'user:bob', proposedBy: 'user:ada' }, 'user:bob')
-  add({ stream: 'bankentries-1', type: 'BankPaymentRecorded', data: { paymentId } })
-  add({ stream: 'bankentries-1', type: 'BankPaymentAssigned', data: { ...of, paymentId } })
-  own('BankPaymentMatched', { by: 'user:eve', bankPaymentId: paymentId }, 'user:eve')
-  add({ stream: 'user-bob', type: 'UserDisabled' })
-  add({ stream: 'merchant-m-1', type: 'MerchantRenamed' })
-  add({ stream: `privacy-${keyId}`, type: 'CustomerErased' })
-  return { log, indexes }
-}
+  const accepted = verified(t, cases).filter((output) => !output.startsWith('The package is invalid: evidence.json: '))
+  t.strictSame(accepted, [])
+})
 
-type Change = (evidence: Evidence) => unknown
-const streamOf = (leaf: string): string => JSON.parse(leaf)[1]
-const without = (isRemoved: (stream: string, revision: number) => boolean): Change => {
-  return (evidence) => {
-    evidence.events = evidence.events.filter(({ leaf }) => !isRemoved(streamOf(leaf), JSON.parse(leaf)[2]))
+t.test('name a file with different content than the manifest', { skip }, async (t) => {
+  const { file } = await givenPackage(t)
+  const files = filesIn(file)
+  const manifest = fileIn(file, 'manifest.txt').toString()
+  const cases = [...files].map(([name, content]) => {
+    return { file: packed(new Map(files).set(name, Buffer.from(`${content} `)), manifest) }
+  })
+  t.strictSame(
+    verified(t, cases),
+    [...files.keys()].map((name) => `The package is invalid: ${name}: its SHA-256 is not the one in manifest.txt\n`),
+  )
+  t.match(
+    verifiedOne(t, { file: packed(new Map(files).set('texts.json', Buffer.from('{}\n'))) }),
+    'invalid: texts.json: these are not the texts of this version\n',
+  )
+  const twice = manifest.replace(/(— .*\n)$/, '$1$1')
+  t.match(verifiedOne(t, { file: packed(files, twice) }), 'manifest.txt: it has more than one signature\n')
+})
+
+t.test('reject a package that another key has signed', { skip }, async (t) => {
+  const { file } = await givenPackage(t)
+  const other = formatVerifier(parseSigner(generateSigner(signer.name)))
+  t.match(verifiedOne(t, { file, key: other }), 'invalid: manifest.txt: it has no valid signature of the key\n')
+  t.match(verifiedOne(t, { file, key: 'a+b' }), 'invalid: key: it is malformed\n')
+})
+
+type Draft<Value> = Value extends object ? { -readonly [Name in keyof Value]: Draft<Value[Name]> } : Value
+/** Returns different evidence, or its text. */
+type Change = (evidence: Draft<Evidence>) => unknown
+
+const changed =
+  (change: (evidence: Draft<Evidence>) => unknown): Change =>
+  (evidence) => {
+    change(evidence)
     return evidence
   }
+const without = (isRemoved: (stream: string, revision: number) => boolean) =>
+  changed((evidence) => {
+    evidence.events = evidence.events.filter(({ leaf }) => {
+      const [, stream, revision] = JSON.parse(leaf)
+      return !isRemoved(stream, revision)
+    })
+  })
+const withoutStream = (name: string) => without((stream) => stream === name)
+const withProof = (change: (proof: string[]) => unknown) => changed(({ events }) => change(events.at(-1)!.proof))
+const withField = (change: (field: Draft<Evidence>['disclosed'][number]['fields'][number]) => unknown) =>
+  changed(({ disclosed }) => change(disclosed[0]!.fields[0]!))
+const withText = (text: string, replacement: string): Change => {
+  return (evidence) => JSON.stringify(evidence).replace(text, replacement)
 }
-const withLast = (change: (event: Evidence['events'][number]) => void): Change => {
-  return (evidence) => {
-    change(evidence.events.at(-1)!)
-    return evidence
-  }
-}
-const firstField = ({ disclosed }: Evidence) => disclosed[0]!.fields[0]!
 
-/** What a signed package must not contain, and the message about it. */
+/** What signed evidence must not contain, and the end of the message about it. */
 const refused: readonly [title: string, change: Change, message: RegExp][] = [
-  [
-    'a gap in a stream',
-    without((stream, revision) => stream.startsWith('transfer-') && revision === 1),
-    /event \d+: transfer-\S+ has revision 2 instead of 1$/,
-  ],
-  [
-    'the end of the transfer missing with its user',
-    without((stream) => stream === 'user-eve'),
-    /user-eve: its events are missing$/,
-  ],
-  ['a missing user', without((stream) => stream === 'user-ada'), /user-ada: its events are missing$/],
-  ['a missing merchant', without((stream) => stream === 'merchant-m-1'), /merchant-m-1: its events are missing$/],
-  [
-    'a missing currency',
-    without((stream) => stream.startsWith('installation')),
-    /installation-currency: its events are missing$/,
-  ],
+  ['a gap', without((stream, revision) => stream === `transfer-${trackingId}` && revision === 1), /instead of 1$/],
+  ['a gap of a user', without((stream, revision) => stream === `user-${users[0]}` && revision === 2), /instead of 2$/],
+  ['a missing user', withoutStream(`user-${users[2]}`), new RegExp(`user-${users[2]}: its events are missing$`)],
+  ['a missing merchant', withoutStream(`merchant-${merchantId}`), /merchant-\S+: its events are missing$/],
+  ['a missing currency', withoutStream('installation-currency'), /installation-currency: its events are missing$/],
   ['no events', without(() => true), /transfer-\S+: it has no events$/],
   [
-    'the leaf of another event',
-    (evidence) => {
-      const [first, second] = evidence.events.map(({ leaf }) => leaf)
-      Object.assign(evidence.events[0]!, { leaf: second })
-      Object.assign(evidence.events[1]!, { leaf: first })
-      return evidence
-    },
-    /event 0: it is not in the tree of the checkpoint$/,
+    'swapped leaves',
+    changed(({ events: [first, second] }) => {
+      ;[first!.leaf, second!.leaf] = [second!.leaf, first!.leaf]
+    }),
+    /event \d+: it is not in the tree of the checkpoint$/,
+  ],
+  ['the wrong order of events', changed(({ events }) => events.reverse()), /event \d+: it follows event \d+$/],
+  ['an event twice', changed(({ events }) => events.splice(1, 0, events[0]!)), /event \d+: it follows event \d+$/],
+  ['a proof that is too long', withProof((proof) => proof.push(proof[0]!)), /event \d+: its proof is too long$/],
+  ['a proof that is too short', withProof((proof) => proof.pop()), /event \d+: its proof is too short$/],
+  ['a short hash', withProof((proof) => proof.splice(0, 1, 'AAAA')), /event \d+: a hash does not have 32 bytes$/],
+  ['a different Base64', withProof((proof) => proof.splice(0, 1, `${proof[0]}\n`)), /Base64 in its canonical form$/],
+  ['a fraction as an index', withText('"index":0', '"index":0.0'), /not an integer from 0 to 2\^53 - 1$/],
+  ['a boolean as an index', withText('"index":0', '"index":false'), /not an integer from 0 to 2\^53 - 1$/],
+  ['a large index', withText('"index":0', '"index":9007199254740992'), /not an integer from 0 to 2\^53 - 1$/],
+  [
+    'a wrong value',
+    withField((field) => Object.assign(field, { value: '"c-2"' })),
+    /: it has a different hash in the event$/,
   ],
   [
-    'the wrong order of events',
-    (evidence) => {
-      evidence.events.reverse()
-      return evidence
-    },
-    /event \d+: it follows event \d+$/,
+    'a wrong field',
+    withField((field) => Object.assign(field, { field: 'b' })),
+    /: b: it has a different hash in the event$/,
   ],
   [
-    'an event twice',
-    (evidence) => ({ ...evidence, events: evidence.events.flatMap((each) => [each, each]) }),
-    /event 0: it follows event 0$/,
+    'a field of the event',
+    withField((field) => Object.assign(field, { field: 'kind' })),
+    /kind: the event already has this field$/,
   ],
-  ['a proof that is too long', withLast(({ proof }) => proof.push(proof[0]!)), /event \d+: its proof is too long$/],
-  ['a proof that is too short', withLast(({ proof }) => proof.pop()), /event \d+: its proof is too short$/],
-  ['a hash that is too short', withLast(({ proof }) => proof.splice(0, 1, 'AAAA')), /a hash does not have 32 bytes$/],
+  ['a wrong salt', withField((field) => Object.assign(field, { salt: 'AAAA' })), /: its salt does not have 16 bytes$/],
+  ['a hidden field', changed(({ disclosed }) => disclosed[0]!.hashes.pop()), /its hashes do not match the event$/],
   [
-    'Base64 in another form',
-    withLast(({ proof }) => proof.splice(0, 1, `${proof[0]} `)),
-    /not Base64 in its canonical form$/,
-  ],
-  [
-    'a fraction as an index',
-    (evidence) => JSON.stringify(evidence).replace('"index":0', '"index":0.0'),
-    /not an integer/,
-  ],
-  [
-    'a boolean as an index',
-    (evidence) => JSON.stringify(evidence).replace('"index":0', '"index":false'),
-    /not an integer/,
-  ],
-  [
-    'a large index',
-    (evidence) => JSON.stringify(evidence).replace('"index":0', '"index":9007199254740992'),
-    /not an integer/,
-  ],
-  [
-    'a wrong disclosed value',
-    (evidence) => {
-      firstField(evidence).value = '"c-2"'
-      return evidence
-    },
-    /personal data of event \d+: userId: it has a different hash in the event$/,
-  ],
-  [
-    'the value of another field',
-    (evidence) => {
-      firstField(evidence).field = 'name'
-      return evidence
-    },
-    /personal data of event \d+: name: it has a different hash in the event$/,
-  ],
-  [
-    'a field that the event already has',
-    (evidence) => {
-      firstField(evidence).field = 'merchantId'
-      return evidence
-    },
-    /personal data of event \d+: merchantId: the event already has this field$/,
-  ],
-  [
-    'a hidden personal field',
-    (evidence) => {
-      evidence.disclosed[0]!.hashes.pop()
-      return evidence
-    },
-    /personal data of event \d+: its hashes do not match the event$/,
-  ],
-  [
-    'a wallet without its disclosed account',
-    (evidence) => {
-      evidence.disclosed.pop()
-      return evidence
-    },
+    'a wallet account that is not disclosed',
+    changed((evidence) => {
+      evidence.disclosed = evidence.disclosed.filter(({ fields }) => fields[0]!.value !== String(walletAccount))
+    }),
     /event \d+: wallet-\d+ names an account that is not disclosed$/,
   ],
-  ['an unknown field', (evidence) => ({ ...evidence, more: 1 }), /does not have exactly these fields/],
   [
-    'null in place of an earlier checkpoint',
-    (evidence) => ({ ...evidence, older: null }),
-    /older: an object does not have/,
+    'a wrong consistency proof',
+    changed(({ older }) => older!.proof.reverse()),
+    /: older: the log of the checkpoint does not continue it$/,
   ],
-  ['a repeated name', (evidence) => JSON.stringify(evidence).replace('{', '{"older":1,"older":2,'), /repeats a name$/],
-  [
-    'half of a surrogate pair',
-    (evidence) => JSON.stringify(evidence).replace('"format":"', '"format":"\\ud800'),
-    /is malformed$/,
-  ],
-  ['another transfer', (evidence) => ({ ...evidence, trackingId: 'another' }), /transfer-another: it has no events$/],
-  ['an array in place of the object', () => [], /does not have exactly these fields/],
+  ['an unknown field', (evidence) => ({ ...evidence, more: 1 }), /an object does not have exactly these fields: .*$/],
+  ['null in place of an object', (evidence) => ({ ...evidence, older: null }), /older: an object does not have .*$/],
+  ['a text in place of a list', (evidence) => ({ ...evidence, events: 'ab' }), /a value is not an array$/],
+  ['a repeated name', withText('{', '{"older":1,"older":2,'), /an object repeats a name$/],
+  ['half of a surrogate pair', withText('"format":"', '"format":"\\ud800'), /its format is not transferd-evidence\/1$/],
+  ['a different transfer', (evidence) => ({ ...evidence, trackingId: 'other' }), /transfer-other: it has no events$/],
   ['deep nesting', () => '['.repeat(200_000), /evidence.json: it is malformed$/],
-  ['an array of events that is a string', (evidence) => ({ ...evidence, events: 'ab' }), /is not an array$/],
 ]
 
-const skip = programs.find((each) => each.skip)?.skip ?? false
-
-for (const { name, verify, skip } of programs) {
-  t.test(name, { skip }, async (t) => {
-    const { log, indexes } = givenLog()
-    const evidence = await log.evidence(indexes, 9)
-    const files = filesOf(evidence)
-    const file = packed(files)
-    const first = (cases: readonly Case[]) => verify(t, cases)[0]!
-
-    t.test('accepts a valid package, and prints what it proves', async (t) => {
-      const [output] = verify(t, [{ file }])
-      t.match(output, `Events:     ${indexes.length}\n`)
-      t.match(output, `Checkpoint: ${log.size} events, root `)
-      t.match(output, 'Disclosed:  accountNumber, metadata, name, userId\nContinues:  a log of 9 events\n')
-      t.match(output, /\nThe package is valid\.\n$/)
-    })
-
-    t.test('finds every changed byte, and names the file', async (t) => {
-      const places = Array.from({ length: 300 }, (_, step) => Math.floor(((step + 0.5) * file.length) / 300))
-      // The headers and the end are a small part of the bytes.
-      for (let byte = 0; byte < 60; byte++) places.push(byte, file.length - 1 - byte)
-      const outputs = verify(
-        t,
-        places.map((place) => ({ file: withFlippedBit(file, place) })),
-      )
-      const named = outputs.map((output) => /^The package is invalid: container: ([\w .]+): /.exec(output)?.[1])
-      t.strictSame(
-        named,
-        places.map((place) => nameAt(file, place)),
-      )
-      t.match(first([{ file: Buffer.concat([file, Buffer.alloc(1)]) }]), /container: the end of the file: /)
-      t.match(first([{ file: file.subarray(0, -1) }]), /container: the end of the file: /)
-      t.match(first([{ file: Buffer.alloc(0) }]), /container: README.txt: it has a wrong header \(byte 0\)/)
-    })
-
-    t.test('names a file with different content than the manifest', async (t) => {
-      for (const changed of files.keys()) {
-        const manifest = manifestIn(file)
-        const different = new Map(files).set(changed, Buffer.from(`${files.get(changed)} `))
-        const output = first([{ file: packed(different, manifest) }])
-        t.equal(output, `The package is invalid: ${changed}: its SHA-256 is not the one in manifest.txt\n`)
-      }
-    })
-
-    t.test('rejects a package that another key has signed', async (t) => {
-      const other = parseSigner(generateSigner('log.example/transferd'))
-      t.match(first([{ file, key: formatVerifier(other) }]), /invalid: manifest.txt: it has no valid signature/)
-      t.match(first([{ file, key: 'a+b' }]), /invalid: key: it is malformed/)
-      const twice = manifestIn(file).replace(/(— .*\n)$/, '$1$1')
-      t.match(first([{ file: packed(files, twice) }]), /manifest.txt: it has more than one signature/)
-    })
-
-    t.test('rejects other texts', async (t) => {
-      const output = first([{ file: packed(new Map(files).set('texts.json', Buffer.from('{"a":1}\n'))) }])
-      t.match(output, /invalid: texts.json: these are not the texts of this version/)
-    })
-
-    t.test('rejects signed packages with wrong content', async (t) => {
-      const cases = refused.map(([, change]) => ({ file: packed(filesOf(change(structuredClone(evidence)))) }))
-      const outputs = verify(t, cases)
-      for (const [number, [title, , message]] of refused.entries())
-        t.match(outputs[number]!.trimEnd(), message, `rejects ${title}`)
-    })
-
-    t.test('rejects events that do not belong in the package', async (t) => {
-      const { log } = givenLog()
-      const all = Array.from({ length: log.size }, (_, index) => index)
-      t.match(first([{ file: packed(filesOf(await log.evidence(all))) }]), /does not belong in the package/)
-      for (const stream of ['user-mallory', 'merchant-m-2', 'payouts-m-1', 'bankentries-2', `privacy-${keyId}x`]) {
-        const { log, indexes } = givenLog()
-        log.append({ stream, type: 'Other', data: { trackingId: 'other' } })
-        const output = first([{ file: packed(filesOf(await log.evidence([...indexes, log.size - 1]))) }])
-        t.match(output, new RegExp(`event ${log.size - 1}: .*${stream}.*(belong|instead of)`))
-      }
-      for (const stream of ['user-bob', 'merchant-m-1']) {
-        const { log, indexes } = givenLog()
-        log.append({ stream, type: 'Other' })
-        const output = first([{ file: packed(filesOf(await log.evidence([...indexes, log.size - 1]))) }])
-        t.match(output, `event ${log.size - 1}: ${stream} has two events after the transfer's last one`)
-      }
-    })
-
-    t.test('checks that the log continues an earlier package or checkpoint', async (t) => {
-      const wrong = structuredClone(evidence)
-      wrong.older!.proof[0] = wrong.older!.proof[1]!
-      t.match(first([{ file: packed(filesOf(wrong)) }]), /older: the log of the checkpoint does not continue it/)
-
-      const { log, indexes } = givenLog()
-      const size = log.size
-      const earlier = packed(filesOf(await log.evidence(indexes)))
-      log.append({ stream: 'transfer-other', type: 'Other' })
-      const continuing = { file: packed(filesOf(await log.evidence(indexes, size))) }
-      const valid = /is valid/
-      t.match(first([{ ...continuing, earlier }]), valid)
-      t.match(
-        first([{ ...continuing, earlier: Buffer.from((await log.evidence(indexes, size)).older!.checkpoint) }]),
-        valid,
-      )
-      t.match(first([{ ...continuing, earlier: continuing.file }]), valid)
-      const unrelated = { file: packed(filesOf(await log.evidence(indexes))), earlier }
-      t.match(
-        first([unrelated]),
-        `earlier: the package does not continue its log of ${size} events: make the package with --from`,
-      )
-      const changed = Buffer.from(earlier)
-      changed[100]! ^= 1
-      t.match(first([{ ...continuing, earlier: changed }]), /earlier: container: /)
-      t.match(first([{ ...continuing, earlier: Buffer.from('text') }]), /earlier: it has no newline/)
-
-      const rewritten = new TestLog()
-      for (let index = 0; index < size; index++) rewritten.append({ stream: 'transfer-other', type: 'Rewritten' })
-      const checkpoint = Buffer.from((await rewritten.evidence([])).checkpoint)
-      t.match(
-        first([{ ...continuing, earlier: checkpoint }]),
-        `its log of ${size} events is different: the log was changed`,
-      )
-    })
-  })
-}
-
-t.test('both programs reject every changed byte of signed evidence with the same message', { skip }, async (t) => {
-  const { log, indexes } = givenLog()
-  const text = Buffer.from(JSON.stringify(await log.evidence(indexes, 9)))
-  const cases = Array.from({ length: 400 }, (_, step) => {
-    const changed = withFlippedBit(text, Math.floor(((step + 0.5) * text.length) / 400))
-    return { file: packed(filesOf(changed)) }
-  })
-  const outputs = python(t, cases)
-  t.strictSame(
-    outputs.filter((output) => !output.startsWith('The package is invalid: evidence.json: ')),
-    [],
+t.test('reject wrong evidence that is signed', { skip }, async (t) => {
+  const { file } = await givenPackage(t)
+  const files = filesIn(file)
+  const outputs = verified(
+    t,
+    refused.map(([, change]) => {
+      const evidence = change(evidenceIn(file) as Draft<Evidence>)
+      const text = typeof evidence === 'string' ? evidence : JSON.stringify(evidence)
+      return { file: packed(new Map(files).set('evidence.json', Buffer.from(text))) }
+    }),
   )
-  t.strictSame(go(t, cases), outputs)
+  for (const [number, [title, , message]] of refused.entries()) {
+    const output = outputs[number]!.trimEnd()
+    t.match(output, /^The package is invalid: evidence\.json: /, title)
+    t.match(output, message, title)
+  }
+})
+
+t.test('reject events that do not belong in the package', { skip }, async (t) => {
+  const { log } = await givenPackage(t)
+  const others: [stream: string, example: string, message: RegExp][] = [
+    ['user-mallory', 'UserCreated.v1', /it is an event of user-mallory that does not belong/],
+    ['merchant-other', 'MerchantRegistered.v2', /it is an event of merchant-other that does not belong/],
+    ['transfer-other', 'AttentionResolved.v1', /it is an event of transfer-other that does not belong/],
+    [`payouts-${merchantId}`, 'PayoutUncounted.v1', /it is an event of payouts-\S+ that does not belong/],
+    ['wallet-1', 'WalletAccountDebited.v1', /wallet-1 names an account that is not disclosed/],
+    ['bankentries-other', 'BankPaymentRecorded.v1', /it is an event of bankentries-other that does not belong/],
+    [`user-${users[0]}`, 'UserDisabled.v1', /user-\S+ has two events after the transfer's last one/],
+  ]
+  await log.append(`user-${users[0]}`, 'UserDisabled.v1')
+  for (const [stream, example] of others) {
+    const of = stream === 'wallet-1' ? trackingId : 'other'
+    await log.append(stream, example, { data: { trackingId: of } })
+  }
+  await log.sealed.seal()
+  const file = await log.package()
+  const files = filesIn(file)
+  const evidence = evidenceIn(file)
+  const tree = readTree(log.sealed.tiles, Number(evidence.checkpoint.split('\n')[1]))
+  for (const [stream, , message] of others) {
+    const more = (await log.sealed.log.readStream(stream)).slice(-1)
+    const [proven] = await proveEvents(more, tree, log.sealed.log)
+    const events = [...evidence.events, proven!].sort((a, b) => a.index - b.index)
+    const changed = Buffer.from(JSON.stringify({ ...evidence, events }))
+    t.match(verifiedOne(t, { file: packed(new Map(files).set('evidence.json', changed)) }), message)
+  }
+})
+
+t.test('check that the log continues an earlier package or checkpoint', { skip }, async (t) => {
+  const { log, file: earlier } = await givenPackage(t)
+  const { checkpoint } = evidenceIn(earlier)
+  await log.sealed.append('other', 'Other')
+  await log.sealed.seal()
+  const file = await log.package({ older: checkpoint })
+  const kept = Buffer.from(checkpoint)
+  for (const each of [earlier, kept, file])
+    t.match(verifiedOne(t, { file, earlier: each }), /The package is valid\.\n$/)
+
+  const unrelated = verifiedOne(t, { file: await log.package(), earlier })
+  t.match(unrelated, /: earlier: the package does not continue its log of \d+ events: make the package with --from/)
+  t.match(verifiedOne(t, { file, earlier: withFlippedBit(earlier, 100) }), 'invalid: earlier: container: README.txt: ')
+  t.match(verifiedOne(t, { file, earlier: Buffer.from('text') }), 'invalid: earlier: it has no newline at its end')
+
+  const rewritten = await GivenLog.open(t)
+  const size = Number(checkpoint.split('\n')[1])
+  for (let index = 0; index < size; index++) await rewritten.sealed.append('rewritten', 'Other')
+  const different = Buffer.from(await rewritten.sealed.seal())
+  t.match(verifiedOne(t, { file, earlier: different }), `its log of ${size} events is different: the log was changed\n`)
+})
+
+t.test('print the reason on stderr, and exit with status 1', { skip }, async (t) => {
+  const directory = temporaryDirectory(t)
+  const { file } = await givenPackage(t)
+  writeFileSync(join(directory, 'package.zip'), file)
+  const run = (path: string) => {
+    const words = [join(directory, path), '--key', key]
+    const script = ['-I', 'src/audit/evidence/verify.py', ...words]
+    const source = ['run', 'src/audit/evidence/verify.go', ...words]
+    return programs.map((program) => {
+      const [name, list] = program === python ? (['python3', script] as const) : (['go', source] as const)
+      return spawnSync(name, list, { encoding: 'utf8' })
+    })
+  }
+  for (const { status, stdout, stderr } of run('package.zip')) {
+    t.strictSame([status, stderr], [0, ''])
+    t.match(stdout, /\nThe package is valid\.\n$/)
+  }
+  for (const { status, stdout, stderr } of run('missing.zip')) {
+    t.strictSame([status, stdout], [1, ''])
+    t.match(stderr, /^The package is invalid: .*missing\.zip: it cannot be read\n/)
+  }
 })
 
 function withFlippedBit(bytes: Buffer, place: number): Buffer {
@@ -406,21 +393,14 @@ function withFlippedBit(bytes: Buffer, place: number): Buffer {
 
 /** Returns the name of the file at this place of a package. */
 function nameAt(file: Buffer, place: number): string {
-  const isDirectory = place >= file.readUInt32LE(file.length - 6)
-  let at = 0
-  let entry = file.readUInt32LE(file.length - 6)
-  while (file.readUInt32BE(at) === 0x504b0304) {
+  const directory = file.readUInt32LE(file.length - 6)
+  let [at, entry] = [0, directory]
+  while (at < directory) {
     const length = file.readUInt16LE(at + 26)
     const name = file.toString('latin1', at + 30, at + 30 + length)
     at += 30 + length + file.readUInt32LE(at + 18)
     entry += 46 + length
-    if (place < (isDirectory ? entry : at)) return name
+    if (place < (place >= directory ? entry : at)) return name
   }
   return 'the end of the file'
-}
-
-function manifestIn(file: Buffer): string {
-  const text = file.toString('utf8')
-  const start = text.indexOf('transferd-evidence/1\n')
-  return text.slice(start, text.indexOf('PK\x03\x04', start))
 }
