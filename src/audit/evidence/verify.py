@@ -9,7 +9,7 @@ It implements docs/auditing/evidence.md and these specifications, and shares no 
 import argparse, base64, collections, contextlib, datetime, hashlib, json, re, struct, sys, zlib
 
 FORMAT = "transferd-evidence/1"
-TEXTS_SHA256 = "73c75d6d5a4a3834ecc495c8f2566dc662c636a466f6c6666b37cab09b2dab9f"
+TEXTS_SHA256 = "05e2d1628085c8708776fbd4db4545627753168b06e1a4309b6adfdb380d7bc2"
 NAMES = [
     "README.txt", "evidence.json", "manifest.txt", "report.html", "report.tr.html", "texts.json", "verify.go", "verify.py",
 ]  # fmt: skip

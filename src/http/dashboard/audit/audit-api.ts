@@ -1,5 +1,5 @@
 import type { Static } from '@sinclair/typebox'
-import { disclosables } from '../../../domain/disclosure.js'
+import { disclosables } from '../../../domain/disclosable.js'
 import { Type } from '../../../kernel/typebox.js'
 import { Data, Items, List, Nullable, OneOf, Reason, StatementResponse, Text, Time } from '../api.js'
 
