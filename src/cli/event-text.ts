@@ -86,7 +86,12 @@ export function storyText(story: readonly AuditedEntry[], names: Names): string 
       POSITION: { cell: 'position', align: 'right' },
       TIME: 'time',
       SOURCE: 'source',
-      EVENT: (entry) => sentence(entry, factsOf(entry).filter((fact) => !isNested(fact)), names),
+      EVENT: (entry) =>
+        sentence(
+          entry,
+          factsOf(entry).filter((fact) => !isNested(fact)),
+          names,
+        ),
     },
     outputWidth(),
     (entry, indent) => fieldTable(Object.fromEntries(factsOf(entry).filter(isNested)), names, indent + gap),

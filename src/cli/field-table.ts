@@ -23,8 +23,8 @@ export function fieldTable(fields: object, names: Names, indent = ''): string {
         return `${indent}${label}\n${isOpenRecord(name, value) ? textTable(value, inner) : fieldTable(value, names, inner)}`
       }
       const members = Array.isArray(value) && value.length > 0 ? value : [value]
-      const texts = members.map((each) => names.value(name, each))
-      return textField(label, texts.map((each, n) => (n < texts.length - 1 ? `${each},` : each)), width, indent)
+      const texts = members.map((each, n) => `${names.value(name, each)}${n < members.length - 1 ? ',' : ''}`)
+      return textField(label, texts, width, indent)
     })
     .join('')
 }

@@ -28,7 +28,8 @@ export function FieldValue({ name, value }: { readonly name: string; readonly va
   const merchantName = useMerchantName()
   const methodName = usePaymentMethodName()
   if (typeof value === 'string') {
-    const label = name === 'merchantId' || name === 'merchantIds' ? merchantName(value) : known(valueTexts[name]?.(value) ?? '')
+    const label =
+      name === 'merchantId' || name === 'merchantIds' ? merchantName(value) : known(valueTexts[name]?.(value) ?? '')
     if (label !== undefined) return <bdi>{label}</bdi>
   }
   if (name === 'paymentMethod' && typeof value === 'number') return methodName(value)
