@@ -80,22 +80,19 @@ function withoutNothing(value: unknown): unknown {
 /** Returns a table with a line per event, wrapped at the width of the terminal, and the nested fields of an event below its line. */
 export function storyText(story: readonly AuditedEntry[], names: Names): string {
   const times = exactTimes(story.map(({ at }) => at))
-  return table(
-    story.map((entry, index) => ({ ...entry, time: times[index] })),
-    {
-      POSITION: { cell: 'position', align: 'right' },
-      TIME: 'time',
-      SOURCE: 'source',
-      EVENT: (entry) =>
-        sentence(
-          entry,
-          factsOf(entry).filter((fact) => !isNested(fact)),
-          names,
-        ),
-    },
-    outputWidth(),
-    (entry, indent) => fieldTable(Object.fromEntries(factsOf(entry).filter(isNested)), names, indent + gap),
-  )
+  const rows = story.map((entry, index) => {
+    const facts = factsOf(entry)
+    const inLine = facts.filter((fact) => !isNested(fact))
+    const nested = Object.fromEntries(facts.filter(isNested))
+    return { ...entry, time: times[index], told: sentence(entry, inLine, names), nested }
+  })
+  const columns = {
+    POSITION: { cell: 'position', align: 'right' },
+    TIME: 'time',
+    SOURCE: 'source',
+    EVENT: 'told',
+  } as const
+  return table(rows, columns, outputWidth(), ({ nested }, indent) => fieldTable(nested, names, indent + gap))
 }
 
 function isNested([name, value]: Fact): boolean {
