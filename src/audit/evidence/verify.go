@@ -2,8 +2,8 @@
 //
 //	go run verify.go PACKAGE.zip --key VERIFIER_KEY [--earlier EARLIER.zip|CHECKPOINT_FILE]
 //
-// It implements docs/auditing/evidence.md and these specifications, and shares no code with transferd: RFC 9162 2.1.3 and 2.1.4
-// (proofs), C2SP signed-note and tlog-checkpoint. It is short so that you can read it before you rely on it.
+// It implements docs/auditing/evidence.md and these specifications, and shares no code with transferd: RFC 9162 2.1.3
+// and 2.1.4 (proofs), C2SP signed-note and tlog-checkpoint. It is short so that you can read it before you rely on it.
 package main
 
 import (
@@ -34,7 +34,8 @@ const (
 
 var (
 	names = []string{
-		"README.txt", "evidence.json", "manifest.txt", "report.html", "report.tr.html", "texts.json", "verify.go", "verify.py",
+		"README.txt", "evidence.json", "manifest.txt", "report.html", "report.tr.html",
+		"texts.json", "verify.go", "verify.py",
 	}
 	reports = [][2]string{{"report.html", "en"}, {"report.tr.html", "tr"}}
 )
@@ -64,7 +65,7 @@ func about(what string, work func()) {
 
 // 1. The container
 
-// unpack returns the contents by name. It builds each header from the name and the content, so that it can have no other form.
+// unpack returns the contents by name. It builds each header from name and content, so that it can have no other form.
 func unpack(data []byte) map[string][]byte {
 	files, directory, at := map[string][]byte{}, []byte{}, 0
 	for _, name := range names {
@@ -205,7 +206,8 @@ func checkManifest(files map[string][]byte, key verifierKey) {
 		require(same, "it does not name exactly the files of a package")
 	})
 	for place, name := range others {
-		require(hashes[place] == hex.EncodeToString(hashOf(files[name])), "%s: its SHA-256 is not the one in manifest.txt", name)
+		found := hex.EncodeToString(hashOf(files[name]))
+		require(hashes[place] == found, "%s: its SHA-256 is not the one in manifest.txt", name)
 	}
 }
 
@@ -386,8 +388,8 @@ type evidence struct {
 	events             []*event
 }
 
-// event is an event of the log. If personal data is disclosed, commitments has the hash of each personal field, disclosedNames the
-// disclosed ones in their order, and disclosed their values.
+// event is an event of the log. If personal data is disclosed, commitments has the hash of each personal field,
+// disclosedNames the disclosed ones in their order, and disclosed their JSON texts.
 type event struct {
 	index, revision, recordedAtMs uint64
 	leaf, stream, id, kind        string
@@ -452,8 +454,8 @@ func readEvidence(text string, key verifierKey) evidence {
 	return found
 }
 
-// checkStreams checks that these are the events of the table in docs/auditing/evidence.md, except that no event of a part of a stream
-// is missing.
+// checkStreams checks that these are the events of the table in docs/auditing/evidence.md. If a package has a part of a
+// stream only, no check shows that this part is complete.
 func checkStreams(trackingID string, events []*event) {
 	expected, ofTransfer := map[string]uint64{}, []*event{}
 	for _, e := range events {
@@ -494,7 +496,8 @@ func checkStreams(trackingID string, events []*event) {
 		})
 	}
 	isOwn := map[string]bool{
-		"transfer-" + trackingID: true, "payment-" + trackingID: true, "callback-" + trackingID: true, "payouts-" + merchantID: true,
+		"transfer-" + trackingID: true, "payment-" + trackingID: true,
+		"callback-" + trackingID: true, "payouts-" + merchantID: true,
 	}
 	after := map[string]bool{}
 	for _, e := range events {
@@ -661,8 +664,8 @@ type report struct {
 func render(found evidence, texts any, language string) string {
 	translated := objectIn(objectIn(texts).get(language))
 	part := func(name string) object { return objectIn(translated.get(name)) }
-	r := &report{evidence: found, rules: objectIn(objectIn(texts).get("rules")), texts: part("report"), labels: part("fields"),
-		values: part("values"), names: part("events")}
+	r := &report{evidence: found, rules: objectIn(objectIn(texts).get("rules"))}
+	r.texts, r.labels, r.values, r.names = part("report"), part("fields"), part("values"), part("events")
 	r.own = r.ofKind("transfer")
 	r.currency = r.ofKind("installation")[0].data
 	for _, e := range r.ofKind("privacy") {
@@ -714,7 +717,8 @@ func (r *report) add(lines ...string) {
 }
 
 func (r *report) fact(name, value string, sources ...*event) {
-	r.add("<tr><th>" + escaped(name) + "</th><td>" + escaped(value) + `</td><td class="leaf">` + leaves(sources...) + "</td></tr>")
+	cells := "<th>" + escaped(name) + "</th><td>" + escaped(value) + "</td>"
+	r.add("<tr>" + cells + `<td class="leaf">` + leaves(sources...) + "</td></tr>")
 }
 
 func (r *report) section(name string, heads ...string) {
@@ -846,7 +850,8 @@ func (r *report) addPeople() {
 }
 
 var timelineKinds = map[string]bool{
-	"transfer": true, "payment": true, "callback": true, "payouts": true, "wallet": true, "bankentries": true, "privacy": true,
+	"transfer": true, "payment": true, "callback": true, "payouts": true,
+	"wallet": true, "bankentries": true, "privacy": true,
 }
 
 func (r *report) addTimeline() {
@@ -1129,13 +1134,14 @@ func isNothing(value any) bool {
 	return false
 }
 
-// Ranges instead of Unicode's categories, which differ between the versions of the languages.
+// Characters without a shape of their own, which could hide or reorder others. These are ranges instead of Unicode's
+// categories, which differ between the versions of the languages.
 var special = regexp.MustCompile("[&<>\"\x00-\x1f\x7f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f" +
 	"\ufeff\ufff9-\ufffd\U000e0000-\U000e007f]")
 var entities = map[string]string{"&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;"}
 
-// escaped returns a text for HTML, in which characters without a shape of their own, which could hide or reorder others, are visible. Go
-// reads half of a surrogate pair as U+FFFD.
+// escaped returns a text for HTML, with hidden characters as \u and their number. Go reads half of a surrogate pair as
+// U+FFFD.
 func escaped(text string) string {
 	return special.ReplaceAllStringFunc(text, func(character string) string {
 		if entity, has := entities[character]; has {
@@ -1165,7 +1171,8 @@ func check(data []byte, key verifierKey) (found evidence) {
 	var files map[string][]byte
 	about("container", func() { files = unpack(data) })
 	checkManifest(files, key)
-	require(hex.EncodeToString(hashOf(files["texts.json"])) == textsSHA256, "texts.json: these are not the texts of this version")
+	texts := hex.EncodeToString(hashOf(files["texts.json"]))
+	require(texts == textsSHA256, "texts.json: these are not the texts of this version")
 	about("evidence.json", func() { found = readEvidence(string(files["evidence.json"]), key) })
 	checkReports(files, found)
 	return found
