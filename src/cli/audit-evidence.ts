@@ -1,40 +1,117 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import type { Command } from 'commander'
+import type { EvidenceOutcome } from '../audit/evidence/evidence-packages.js'
 import { violate } from '../domain/decider.js'
+import { disclosables } from '../domain/disclosure.js'
 import { counted, escapeHidden } from '../kernel/text.js'
 import { checkpointIn, writeNew } from './audit-proofs.js'
-import { defineCommand } from './command.js'
-import { refusedBy, UsageError } from './failures.js'
-import { option, path, required } from './options.js'
+import type { CommandStores } from './cli-stores.js'
+import { accepted, defineCommand } from './command.js'
+import { Refused, refusedBy, UsageError } from './failures.js'
+import { choices, option, path, reason, required } from './options.js'
 
-/** Adds the commands of evidence packages. */
+const words = (description: string) => choices('<fields,...>', description, disclosables)
+
+/** Adds the commands that create evidence packages and decide what they disclose. */
 export function addEvidenceCommands(audit: Command): void {
   const making = 'write one file that proves what decided a transfer, with a report and programs that check it'
   defineCommand(audit, 'evidence <trackingId>', making, {
-    examples: ['7b0f2c1e --out evidence.zip', '7b0f2c1e --out evidence.zip --from earlier.zip'],
+    examples: ['7b0f2c1e --out evidence.zip', '7b0f2c1e --out evidence.zip --from earlier.zip --disclose name,account'],
     options: {
       out: required(option('<file>', 'a new file', path)),
       from: option('<file>', 'an earlier package or checkpoint, to prove that the log has only grown since'),
+      disclose: words('personal data to disclose, as approved (audit disclosure)'),
     },
-    async run({ configuration, rawEventStore, box, customerKeys, notify }, { out, from }, trackingId: string) {
-      const { evidencePackage } = await import('../audit/evidence/evidence-package.js')
-      const { DirectoryTiles } = await import('@transferd/transparency-log')
-      const { logVerifier } = await import('../operations/audit/verify-log.js')
-      const key = await logVerifier(configuration, rawEventStore, box)
-      const tiles = new DirectoryTiles(configuration.audit.directory)
+    async run(stores, { out, from, disclose = [] }, trackingId: string) {
+      // A package is recorded before it is written.
+      if (existsSync(out)) throw new Refused('file-exists', `${out} already exists: choose a different file`)
       const older = from === undefined ? undefined : await checkpointOf(from)
-      const source = { log: rawEventStore, tiles, key, keys: customerKeys }
-      const made = await evidencePackage(source, trackingId, { older })
-      if (!made) throw refusedBy(violate('unknown-transfer'))
-      const { bytes, ...rest } = made
+      const packages = await packagesOf(stores)
+      const made = madeOf(await packages.create({ trackingId, disclose, older }, stores.context))
+      const { bytes, outcome: _, ...rest } = made
       writeNew(out, bytes)
-      if (made.notSealed > 0)
-        notify(`${counted(made.notSealed, 'newer event')} not sealed yet: the next checkpoint follows within a minute`)
-      return { file: out, trackingId, ...rest }
+      if (made.notSealed > 0) {
+        const newer = counted(made.notSealed, 'newer event')
+        stores.notify(`${newer} of the transfer not included: the next checkpoint follows within a minute`)
+      }
+      return { file: out, trackingId, ...rest, disclosed: disclose }
     },
-    text: ({ file, trackingId, events, treeSize, sha256 }) =>
-      `${escapeHidden(file)} proves ${counted(events, 'event')} about the transfer ${trackingId} at a tree size of ${treeSize}.\nSHA-256 ${sha256}\n`,
+    text: ({ file, trackingId, events, treeSize, sha256, disclosed }) => {
+      const personal = disclosed.length === 0 ? 'no personal data' : disclosed.join(', ')
+      const proven = `${counted(events, 'event')} about the transfer ${trackingId} at a tree size of ${treeSize}`
+      return `${escapeHidden(file)} proves ${proven}, and discloses ${personal}.\nSHA-256  ${sha256}\n`
+    },
   })
+  addDisclosureCommands(audit)
+}
+
+function addDisclosureCommands(audit: Command): void {
+  const disclosure = audit.command('disclosure').description('decide which personal data evidence packages disclose')
+  const requesting = 'request that packages of a transfer disclose personal data; another person must approve it'
+  defineCommand(disclosure, 'request <trackingId>', requesting, {
+    examples: [
+      '7b0f2c1e --disclose name --reason "audit of November"',
+      '7b0f2c1e --disclose name,account --reason "court order 2026/118"',
+    ],
+    options: {
+      disclose: required(words('the personal data')),
+      reason: required(option('<text>', 'for auditors', reason)),
+    },
+    async run(stores, { disclose, reason }, trackingId: string) {
+      await requireTransfer(stores, trackingId)
+      const { commands } = await packagesOf(stores)
+      accepted(await commands.request(trackingId, disclose, reason, stores.context))
+      return commands.disclosure(trackingId)
+    },
+  })
+  for (const decision of ['Approve', 'Reject'] as const) {
+    const name = decision.toLowerCase()
+    defineCommand(
+      disclosure,
+      `${name} <trackingId> <requestId>`,
+      `${name} the request of ${decision === 'Approve' ? 'another' : 'a'} person`,
+      {
+        examples: [
+          '7b0f2c1e 1d7b6a0e-3f0c-4c0e-9a54-7d1f6f8f2b11',
+          '7b0f2c1e 1d7b6a0e-3f0c-4c0e-9a54-7d1f6f8f2b11 --json',
+        ],
+        async run(stores, _, trackingId: string, requestId: string) {
+          const { commands } = await packagesOf(stores)
+          accepted(await commands.decide(trackingId, requestId, decision, stores.context))
+          return commands.disclosure(trackingId)
+        },
+      },
+    )
+  }
+  defineCommand(disclosure, 'show <trackingId>', 'the latest request of a transfer', {
+    examples: ['7b0f2c1e', '7b0f2c1e --json'],
+    async run(stores, _, trackingId: string) {
+      const found = await (await packagesOf(stores)).commands.disclosure(trackingId)
+      if (!found) throw refusedBy(violate('unknown-disclosure'))
+      return found
+    },
+  })
+}
+
+async function packagesOf(stores: CommandStores) {
+  const { evidencePackages } = await import('../operations/audit/audit-tree.js')
+  return evidencePackages(stores.configuration, stores, stores.clock)
+}
+
+/** @throws Refused */
+async function requireTransfer({ eventStore }: CommandStores, trackingId: string): Promise<void> {
+  const { transferStream } = await import('../domain/streams.js')
+  const [created] = await eventStore.readStream(transferStream(trackingId), { maxCount: 1 })
+  if (!created) throw refusedBy(violate('unknown-transfer'))
+}
+
+/** @throws Refused */
+function madeOf(made: EvidenceOutcome): Extract<EvidenceOutcome, { outcome: 'made' }> {
+  if (made.outcome === 'made') return made
+  if (made.outcome === 'refused') throw refusedBy(made.refusal)
+  if (made.outcome === 'unverified') throw refusedBy(violate('not-verified', { problem: made.reason }))
+  if (made.outcome === 'unknown') throw refusedBy(violate('unknown-transfer'))
+  throw new Refused('not-sealed', 'No checkpoint covers this transfer yet: the next one is signed within a minute.')
 }
 
 /** Reads the checkpoint of an earlier package, or a checkpoint file. @throws UsageError */

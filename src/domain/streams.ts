@@ -23,6 +23,7 @@ export const streamPrefix = {
   directory: 'directory-',
   installation: 'installation-',
   audit: 'audit-',
+  evidence: 'evidence-',
 } as const
 
 export type StreamPrefix = (typeof streamPrefix)[keyof typeof streamPrefix]
@@ -74,6 +75,8 @@ export const digestKeyStream = `${streamPrefix.masterKeys}digests`
 export const integrityStream = `${streamPrefix.integrity}log`
 /** The starts of the tree over the log, and its checkpoints. */
 export const auditTreeStream = `${streamPrefix.audit}tree`
+/** The evidence packages of a transfer, and what they may disclose. */
+export const evidenceStream = (trackingId: string) => `${streamPrefix.evidence}${trackingId}`
 /** The erasure of a customer, named only by the id of the customer's key. */
 export const privacyStream = (erasureId: string) => `${streamPrefix.privacy}${erasureId}`
 export const listedStreamsStream = `${streamPrefix.directory}streams`

@@ -4,6 +4,7 @@ import { bankAccountEvents } from '../domain/bank/bank-account.js'
 import { bankEntryEvents } from '../domain/bank/bank-entries.js'
 import { callbackEvents, endpointEvents } from '../domain/callback.js'
 import { payoutEvents } from '../domain/counted-payouts.js'
+import { evidenceEvents } from '../domain/disclosure.js'
 import { type DataOf, type EventsOf, olderVersionsOf } from '../domain/event.js'
 import { integrityEvents } from '../domain/integrity.js'
 import { merchantEvents } from '../domain/merchant/merchant-events.js'
@@ -49,6 +50,7 @@ const schemasByStream = {
   [streamPrefix.directory]: directoryEvents,
   [streamPrefix.installation]: currencyEvents,
   [streamPrefix.audit]: auditTreeEvents,
+  [streamPrefix.evidence]: evidenceEvents,
 } as const satisfies { readonly [prefix in StreamPrefix]: { readonly [type: string]: TObject } }
 
 export const eventSchemas: { readonly [type: string]: TObject } = Object.assign({}, ...Object.values(schemasByStream))

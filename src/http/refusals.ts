@@ -64,6 +64,7 @@ export const commonRefusals = {
   'unknown-event': refusal(40412, 'Event not found.'),
   'unknown-bank-account': refusal(40413, 'No statement of this account was imported, or you do not see it.'),
   'unknown-bank-payment': refusal(40414, ruleTexts['bank-payment-unknown']),
+  'unknown-disclosure': refusal(40415, ruleTexts['unknown-disclosure']),
   'unknown-customer': refusal(40421, 'Customer not found.'),
   'changed-meanwhile': refusal(40911, 'This has changed since the given revision. Nothing was done.'),
   'user-conflict': refusal(40912, 'This is not possible for this user.'),
@@ -82,6 +83,7 @@ export const commonRefusals = {
   'done-before': refusal(40934, 'This was already done by another request.'),
   'projection-conflict': refusal(40931, 'This is not possible for the projection now.'),
   'event-readable': refusal(40932, ruleTexts['event-readable']),
+  'disclosure-conflict': refusal(40935, 'This is not possible for this disclosure.'),
   'body-too-large': refusal(41301, 'The body is too large.'),
   'receipt-too-large': refusal(41302, 'A receipt can have at most 5 MB.'),
   'bank-file-too-large': refusal(
@@ -168,6 +170,7 @@ const conflicts = {
   merchant: 'merchant-conflict',
   transfer: 'not-possible',
   event: 'event-readable',
+  disclosure: 'disclosure-conflict',
 } as const satisfies { readonly [subject: string]: RefusalName }
 
 /** The refusals for rules that a caller handles like another one. */

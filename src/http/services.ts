@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
+import type { EvidencePackages } from '../audit/evidence/evidence-packages.js'
 import type { ExportSealing } from '../audit/proofs/export-signature.js'
 import type { ProofOutcome } from '../audit/proofs/transfer-proof.js'
 import type { createTestEventSender } from '../callbacks/deliver/test-event.js'
@@ -69,6 +70,7 @@ export interface HttpServices {
   /** Returns the events because of which merchants and users are unavailable. */
   readonly unreadableEvents: () => readonly UnreadableEventError[]
   readonly proofOf: (trackingId: string) => Promise<ProofOutcome>
+  readonly evidence: EvidencePackages
   readonly exportSealing: ExportSealing
   /** Returns the messages, newest first, or `undefined` outside sandbox mode or with a wrong token. */
   readonly outbox: (token: string) => Promise<readonly OutboxMessage[] | undefined>

@@ -13,7 +13,7 @@ import { UserCommands, UserDirectory } from '../commands/user/user-commands.js'
 import { isManual } from '../domain/payment-method.js'
 import type { HttpServices } from '../http/services.js'
 import type { Clock } from '../kernel/time.js'
-import { integrityDetails, proofs, sealingOf } from '../operations/audit/audit-tree.js'
+import { evidencePackages, integrityDetails, proofs, sealingOf } from '../operations/audit/audit-tree.js'
 import { createCommands } from '../operations/commands.js'
 import type { Configuration } from '../operations/configuration/configuration.js'
 import { onceRestored } from '../operations/files/restored-mark.js'
@@ -175,6 +175,7 @@ export async function composeService(
     projectionLags: () => projectionLags({ store: rawEventStore, readModels }, clock),
     privacy: { store: eventStore, raw: rawEventStore, keys: customerKeys, box, readModels, transfers, bank, clock },
     proofOf: proofs(configuration, stores),
+    evidence: evidencePackages(configuration, stores, clock),
     exportSealing: sealingOf(configuration, stores),
     outbox: async (token) => (inSandbox() && isSame(token, ports.outboxToken()) ? configured.outbox.list() : undefined),
     readiness: async () => readiness(),

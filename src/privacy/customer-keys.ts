@@ -42,7 +42,7 @@ export function openFields(key: CustomerKey, place: Place, sealed: string): Json
 }
 
 /** The commitment to one personal field of an event, which allows its disclosure without the other fields (docs/auditing/evidence.md). */
-export interface FieldCommitment {
+interface FieldCommitment {
   readonly field: string
   /** 16 bytes in Base64, derived from the customer's key. */
   readonly salt: string

@@ -50,6 +50,7 @@ const knownTypes: { readonly [prefix: string]: string } = {
   'directory-': 'StreamsListed',
   'installation-': 'CurrencyBound',
   'audit-': 'AuditTreeSealed',
+  'evidence-': 'DisclosureApproved',
 }
 
 /** The three kinds of bad events. */

@@ -113,6 +113,10 @@ export const areas: Areas = {
     packages: [transparencyLog, 'pino'],
   },
   'audit/proofs': { areas: ['kernel', 'domain', 'event-store', 'audit/integrity'], packages: [transparencyLog] },
+  'audit/evidence': {
+    areas: ['kernel', 'domain', 'event-store', 'commands', 'privacy', 'audit/integrity', 'audit/proofs'],
+    packages: [transparencyLog],
+  },
   // The queries of auditors on the log.
   'audit/history': {
     areas: ['kernel', 'domain', 'event-store', 'read-models', 'projections', 'audit/integrity'],
@@ -142,6 +146,7 @@ export const areas: Areas = {
       'privacy',
       'audit/integrity',
       'audit/proofs',
+      'audit/evidence',
       'audit/history',
       'readers',
     ],
@@ -182,6 +187,7 @@ export const areas: Areas = {
       'privacy/embedded',
       'audit/integrity',
       'audit/proofs',
+      'audit/evidence',
     ],
     packages: [transparencyLog, typebox, eventLog, sqlite, 'lru-cache', 'pino', 'prom-client'],
   },
@@ -263,6 +269,7 @@ export const areas: Areas = {
       'queries',
       'privacy',
       'audit/proofs',
+      'audit/evidence',
       'audit/history',
       'http',
       'operations',

@@ -68,7 +68,7 @@ export async function decidingEvents(
 }
 
 /** Returns the ids of the users who are the actors of the events, or are named as such. */
-export function usersIn(events: readonly RecordedEvent[]): readonly string[] {
+function usersIn(events: readonly RecordedEvent[]): readonly string[] {
   const actors = events.flatMap(({ data, metadata }) => [metadata.actor, data.by, data.proposedBy])
   const users = actors.flatMap((actor) =>
     typeof actor === 'string' && actor.startsWith('user:') ? actor.slice(5) : [],

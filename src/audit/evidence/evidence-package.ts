@@ -8,6 +8,7 @@ import {
   VerificationError,
   verifyInclusion,
 } from '@transferd/transparency-log'
+import { type Disclosable, disclosableFields } from '../../domain/disclosure.js'
 import { paymentStream, streamPrefix, transferStream } from '../../domain/streams.js'
 import { sealedField } from '../../event-store/event-codec.js'
 import type { RecordedEvent } from '../../event-store/event-store.js'
@@ -18,21 +19,6 @@ import { type Disclosed, type Evidence, evidenceFormat, openEvidence } from './e
 import { decidingEvents } from './evidence-events.js'
 import { type ReportTexts, reportOf } from './report.js'
 import { fileIn, type PackedFile, zipOf } from './zip.js'
-
-/** The personal fields that a disclosure can name, by the words in which people ask for them. */
-export const disclosable = {
-  customer: ['userId'],
-  name: ['name'],
-  username: ['username'],
-  account: ['accountNumber', 'walletAccountNumber'],
-  identity: ['identityNumber'],
-  metadata: ['metadata'],
-  bank: [
-    ...['bankReasonText', 'endToEndId', 'remittance', 'creditorReference'],
-    ...['returnReasonText', 'originalEndToEndId'],
-  ],
-} as const
-export type Disclosable = keyof typeof disclosable
 
 export interface EvidenceSource extends SealedLog {
   /** The key of the log, which signs the package. */
@@ -74,7 +60,7 @@ export async function evidencePackage(
     throw new NotSealedYet('No checkpoint covers this transfer yet: the next one is signed within a minute.')
 
   const customerKeyId = keyIdIn(sealed[0]!.data[sealedField])
-  const fields = new Set<string>(disclose.flatMap((word) => disclosable[word]))
+  const fields = new Set<string>(disclose.flatMap((word) => disclosableFields[word]))
   const opener = fieldOpener(source, fields)
   const walletAccounts = disclose.includes('account') ? await payingAccounts(source, trackingId, opener) : []
   const chosen = await decidingEvents(log, sealed, { walletAccounts, customerKeyId })

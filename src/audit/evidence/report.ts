@@ -1,7 +1,7 @@
+import { streamPrefix, userStream } from '../../domain/streams.js'
 import type { Json, JsonFields, OpenedEvidence, ProvenEvent } from './evidence.js'
 
-export const reportLanguages = ['en', 'tr'] as const
-export type ReportLanguage = (typeof reportLanguages)[number]
+type ReportLanguage = 'en' | 'tr'
 
 /** The content of texts.json: all that a report contains besides the events. */
 export interface ReportTexts {
@@ -71,7 +71,7 @@ export function reportOf(evidence: OpenedEvidence, texts: ReportTexts, language:
           settings.set(name, { value, from })
     return settings
   }
-  const rolesOf = (userId: string) => of('user').filter(({ stream }) => stream === `user-${userId}`)
+  const rolesOf = (userId: string) => of('user').filter(({ stream }) => stream === userStream(userId))
   const person = (actor: string, index: number): string => {
     const [kind, id] = [actor.slice(0, actor.indexOf(':')), actor.slice(actor.indexOf(':') + 1)]
     if (kind === 'user') {
@@ -110,7 +110,7 @@ export function reportOf(evidence: OpenedEvidence, texts: ReportTexts, language:
   /** Returns the personal fields of an event as label and value, and what is not disclosed of them. */
   const personal = ({ index, stream, data }: ProvenEvent): [string, string][] => {
     if (!('sealed' in data)) return []
-    const isOfCustomer = !stream.startsWith('bankentries-')
+    const isOfCustomer = !stream.startsWith(streamPrefix.bankEntries)
     if (erasure && isOfCustomer) return [[text('personal'), text('erased', { time: recorded(erasure) })]]
     const found = disclosed.get(index)
     if (!found) return [[text('personal'), text('notDisclosed')]]
@@ -206,7 +206,7 @@ export function reportOf(evidence: OpenedEvidence, texts: ReportTexts, language:
         ...(merchantIds ? [`${label('merchantIds')} ${valueText('merchantIds', merchantIds, event.index)}`] : []),
         ...(by === undefined ? [] : [person(String(by), event.index)]),
       ]
-      const name = String(rolesOf(event.stream.slice('user-'.length))[0]!.data.name)
+      const name = String(rolesOf(event.stream.slice(streamPrefix.user.length))[0]!.data.name)
       const what = [known(names, event.type), ...details].join('; ')
       row(event, escaped(name), escaped(what), escaped(recorded(event)))
     }

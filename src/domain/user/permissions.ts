@@ -30,6 +30,8 @@ export const permissions = {
   /** The complete history: replay, actions by user, exports, proofs. */
   'audit:read': ['auditor', 'administrator'],
   'audit:verify': ['auditor', 'administrator'],
+  /** Create evidence packages, and request that they disclose personal data. Someone with `privacy:manage` approves that. */
+  'audit:evidence': ['auditor', 'administrator'],
   /** Resume payouts after the log did not verify. */
   'integrity:resume': ['administrator'],
   'privacy:read': ['auditor', 'administrator'],

@@ -2,6 +2,7 @@ import type { TSchema } from '@sinclair/typebox'
 import type { FastifyPluginAsync } from 'fastify'
 import { sendFailure } from '../server/error-handler.js'
 import { requestTurns } from '../server/request-turns.js'
+import { auditEvidenceRoutes } from './audit/audit-evidence-routes.js'
 import { auditHistoryRoutes } from './audit/audit-history-routes.js'
 import { auditIntegrityRoutes } from './audit/audit-integrity-routes.js'
 import { bankRoutes } from './bank/bank-routes.js'
@@ -37,6 +38,7 @@ const apiRoutes = [
   callbackRoutes,
   auditHistoryRoutes,
   auditIntegrityRoutes,
+  auditEvidenceRoutes,
   privacyRoutes,
   operationsRoutes,
 ]

@@ -63,7 +63,12 @@ export async function checkSession({ viewer, server }: FastifyRequest): Promise<
 }
 
 /** Sends a file for the browser to save. Only `filename*` (RFC 6266) can contain letters outside ASCII. */
-export function sendFile(reply: FastifyReply, name: string, type: string, content: string | Readable): FastifyReply {
+export function sendFile(
+  reply: FastifyReply,
+  name: string,
+  type: string,
+  content: string | Buffer | Readable,
+): FastifyReply {
   const ascii = name.replaceAll(/[^\x20-\x7e]/g, '-')
   const exact = ascii === name ? '' : `; filename*=UTF-8''${encodeURIComponent(name)}`
   return reply.type(type).header('content-disposition', `attachment; filename="${ascii}"${exact}`).send(content)

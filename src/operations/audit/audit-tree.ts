@@ -1,6 +1,7 @@
 import { DirectoryTiles, parseVerifier, VerificationError } from '@transferd/transparency-log'
 import type { Logger } from 'pino'
 import { Counter, type Registry } from 'prom-client'
+import { EvidencePackages } from '../../audit/evidence/evidence-packages.js'
 import { startTreeKeeper } from '../../audit/integrity/audit-tree-keeper.js'
 import { type OpenedTree, openTree, type TreeOpening } from '../../audit/integrity/audit-tree-opening.js'
 import type { Witness } from '../../audit/integrity/checkpoint-publisher.js'
@@ -13,7 +14,7 @@ import { IntegrityCommands } from '../../commands/integrity/integrity-commands.j
 import { type Integrity, isDecided } from '../../domain/integrity.js'
 import { integrityStream } from '../../domain/streams.js'
 import type { EventStore } from '../../event-store/event-store.js'
-import { systemClock } from '../../kernel/time.js'
+import { type Clock, systemClock } from '../../kernel/time.js'
 import type { KeyStore } from '../../privacy/customer-keys.js'
 import { newestEventMs } from '../../projections/projection-status.js'
 import type { ReadModels } from '../../read-models/read-models.js'
@@ -202,6 +203,21 @@ export function sealingOf(
 ): ExportSealing {
   const parts = { store, tiles: new DirectoryTiles(audit.directory) }
   return exportSealing(parts, () => auditKeyOf(dataDirectory, store, box))
+}
+
+/** Returns the evidence packages of the log, which use the tree in this node's directory. */
+export function evidencePackages(
+  { audit, dataDirectory }: Configuration,
+  {
+    eventStore: store,
+    rawEventStore: log,
+    customerKeys: keys,
+    box,
+  }: Pick<OpenedLog, 'eventStore' | 'rawEventStore' | 'customerKeys' | 'box'>,
+  clock: Clock,
+): EvidencePackages {
+  const tiles = new DirectoryTiles(audit.directory)
+  return new EvidencePackages({ store, log, tiles, keys, clock, key: () => auditKeyOf(dataDirectory, log, box) })
 }
 
 /** Returns a function that proves transfers with the tree in this node's directory. */

@@ -1,4 +1,5 @@
 import type { Static } from '@sinclair/typebox'
+import { disclosables } from '../../../domain/disclosure.js'
 import { Type } from '../../../kernel/typebox.js'
 import { Data, Items, List, Nullable, OneOf, Reason, StatementResponse, Text, Time } from '../api.js'
 
@@ -216,4 +217,48 @@ export const ResumePayoutsResponse = Type.Object({
   changed: Type.Boolean(),
 })
 export type ResumePayoutsResponse = Static<typeof ResumePayoutsResponse>
+
+// ── Evidence packages ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const Disclose = OneOf(disclosables)
+/** GET /audit/evidence/:trackingId. */
+export const AuditEvidenceResponse = Type.Object({
+  /** The latest request to disclose personal data, or null. */
+  disclosure: Nullable(
+    Type.Object({
+      requestId: Text,
+      disclose: List(Disclose),
+      reason: Text,
+      by: Text,
+      byName: Text,
+      requestedAt: Time,
+      state: OneOf(['open', 'approved', 'rejected']),
+      decidedBy: Nullable(Text),
+      decidedByName: Nullable(Text),
+      decidedAt: Nullable(Time),
+      /** Whether packages may disclose it now: an approval ends. */
+      isInForce: Type.Boolean(),
+    }),
+  ),
+})
+export type AuditEvidenceResponse = Static<typeof AuditEvidenceResponse>
+/** POST /audit/evidence/:trackingId returns a package (application/zip, an attachment), which is recorded as an action of the user. */
+export const CreateEvidenceBody = Type.Object({
+  /** Discloses what the request in force names; nothing by default. */
+  requestId: Type.Optional(Text),
+})
+export type CreateEvidenceBody = Static<typeof CreateEvidenceBody>
+/** POST /audit/evidence/:trackingId/disclosure. */
+export const RequestDisclosureBody = Type.Object({
+  disclose: Type.Array(Disclose, { minItems: 1, uniqueItems: true, maxItems: disclosables.length }),
+  reason: Reason,
+})
+export type RequestDisclosureBody = Static<typeof RequestDisclosureBody>
+/** POST /audit/evidence/:trackingId/disclosure/decision, which needs a sign-in within the last ten minutes. */
+export const DecideDisclosureBody = Type.Object({ requestId: Text, approve: Type.Boolean() })
+export type DecideDisclosureBody = Static<typeof DecideDisclosureBody>
+/** Of both. `changed` is false for a repeat. */
+export const DisclosureResponse = Type.Object({ changed: Type.Boolean() })
+export type DisclosureResponse = Static<typeof DisclosureResponse>
+
 // GET /audit/proof/:trackingId returns a proof file (text/plain, an attachment), as `transferd audit prove` writes it.
