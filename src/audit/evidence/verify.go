@@ -29,7 +29,7 @@ import (
 
 const (
 	format      = "transferd-evidence/1"
-	textsSHA256 = "73c75d6d5a4a3834ecc495c8f2566dc662c636a466f6c6666b37cab09b2dab9f"
+	textsSHA256 = "05e2d1628085c8708776fbd4db4545627753168b06e1a4309b6adfdb380d7bc2"
 )
 
 var (

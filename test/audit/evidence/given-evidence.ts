@@ -3,8 +3,9 @@ import { openEventLog } from '@transferd/event-log'
 import { signNote } from '@transferd/transparency-log'
 import type { Test } from 'tap'
 import type { Evidence } from '../../../src/audit/evidence/evidence.js'
-import { type Disclosable, disclosable, evidencePackage } from '../../../src/audit/evidence/evidence-package.js'
+import { evidencePackage } from '../../../src/audit/evidence/evidence-package.js'
 import { fileIn, zipOf } from '../../../src/audit/evidence/zip.js'
+import { type Disclosable, disclosables } from '../../../src/domain/disclosure.js'
 import { belongs } from '../../../src/event-store/event-codec.js'
 import type { EventStore } from '../../../src/event-store/event-store.js'
 import { CustomerKeys } from '../../../src/privacy/customer-keys.js'
@@ -98,14 +99,12 @@ export class GivenLog {
     await this.append(`transfer-${trackingId}`, 'AttentionResolved.v1', { data: { trackingId, merchantId, kind } })
   }
 
-  async package({ disclose = all, older }: { disclose?: readonly Disclosable[]; older?: string } = {}) {
+  async package({ disclose = disclosables, older }: { disclose?: readonly Disclosable[]; older?: string } = {}) {
     const { log, tiles } = this.sealed
     const source = { log, tiles, key: signer, keys: this.keys }
     return (await evidencePackage(source, trackingId, { disclose, older }))!.bytes
   }
 }
-
-const all = Object.keys(disclosable) as Disclosable[]
 
 const names = ['README.txt', 'evidence.json', 'report.html', 'report.tr.html', 'texts.json', 'verify.go', 'verify.py']
 
