@@ -8,10 +8,12 @@ import { violate } from '../domain/decider.js'
 import { counted, escapeHidden } from '../kernel/text.js'
 import type { VerifiedLog } from '../operations/audit/verify-log.js'
 import { checkpointText } from './checkpoint-text.js'
+import type { CommandStores } from './cli-stores.js'
 import { defineBareCommand, defineCommand, defineStandaloneCommand } from './command.js'
 import { Refused, refusedBy, UsageError } from './failures.js'
+import { fieldTable } from './field-table.js'
 import { interruptSignal, progressReporter } from './long-running.js'
-import { eventName } from './names.js'
+import { eventName, type Names, namesOf } from './names.js'
 import { flag, integer, option, path, repeatable, required } from './options.js'
 import { exactTime, exactTimes, outputWidth, readable, table, wrap } from './readable.js'
 
@@ -24,7 +26,8 @@ export function addProofCommands(audit: Command): void {
       from: option('<file>', 'an earlier checkpoint, to prove that the log has only grown since'),
       revision: option('<n>', 'this event only', integer({ min: 0, max: Number.MAX_SAFE_INTEGER })),
     },
-    async run({ configuration, rawEventStore, box, notify }, { out, from, revision }, trackingId: string) {
+    async run(stores, { out, from, revision }, trackingId: string) {
+      const { configuration, rawEventStore, box, notify } = stores
       const { proveTransfer } = await import('../audit/proofs/transfer-proof.js')
       const { DirectoryTiles } = await import('@transferd/transparency-log')
       const { logVerifier } = await import('../operations/audit/verify-log.js')
@@ -40,12 +43,17 @@ export function addProofCommands(audit: Command): void {
         const newer = notSealed === 1 ? '1 newer event is' : `${notSealed} newer events are`
         notify(`${newer} not sealed yet: the next checkpoint follows within a minute`)
       }
-      return { file: out, trackingId, events, notSealed, treeSize }
+      const names = await namesOf(stores)
+      const proven = await provenTransfer(stores, names, trackingId, { events, revision })
+      return { result: { file: out, trackingId, ...proven, events, notSealed, treeSize }, names }
     },
-    text: ({ file, trackingId, events, treeSize }) =>
-      escapedLines(
-        `${file} proves ${counted(events, 'event')} of the transfer ${trackingId} at a tree size of ${treeSize}.`,
-      ),
+    json: ({ result }) => result,
+    text({ result: { file, trackingId, events, treeSize, kind, referenceId, merchantId, actors }, names }) {
+      const of = kind ?? 'transfer'
+      const summary = `${file} proves ${counted(events, 'event')} of the ${of} ${trackingId} at a tree size of ${treeSize}.`
+      const facts = { referenceId, merchantId, actors: actors.map(({ actor }) => actor) }
+      return `${escapedLines(summary)}\n${fieldTable(facts, names)}`
+    },
   })
   const checking = 'verify a proof with the public key only, without a data directory or network'
   defineBareCommand(audit, 'check <proof>', checking, {
@@ -95,6 +103,31 @@ export function addProofCommands(audit: Command): void {
         `The key ${origin}+${keyId} signed the manifest, and a checkpoint of ${counted(treeSize, 'event')} that covers them.`,
       )}\n${checkpointText(note!)}`,
   })
+}
+
+/** Returns what identifies the transfer for people, and the actors of the proven events. A field of an unreadable event is null. */
+async function provenTransfer(
+  { eventStore }: CommandStores,
+  { actorName, merchantName }: Names,
+  trackingId: string,
+  { events, revision }: { readonly events: number; readonly revision: number | undefined },
+) {
+  const { transferStream } = await import('../domain/streams.js')
+  const { readableEvent } = await import('../event-store/read-event.js')
+  const recorded = await eventStore.readStream(transferStream(trackingId))
+  const created = recorded[0] && readableEvent(recorded[0])
+  const isCreated = created?.type === 'DepositCreated' || created?.type === 'WithdrawalCreated'
+  const { kind = null, referenceId = null, merchantId = null } = isCreated ? created.data : {}
+  // The events that are not sealed yet are the last ones.
+  const proven = revision === undefined ? recorded.slice(0, events) : recorded.slice(revision, revision + 1)
+  const actors = new Set(proven.map(({ metadata }) => String(metadata.actor ?? '')))
+  return {
+    kind,
+    referenceId,
+    merchantId,
+    merchantName: (merchantId && merchantName(merchantId)) ?? null,
+    actors: [...actors].map((actor) => ({ actor, actorName: actorName(actor) })),
+  }
 }
 
 interface Checked {

@@ -14,11 +14,12 @@ import type { CommandStores } from './cli-stores.js'
 import { defineCommand, findMerchant } from './command.js'
 import { sentenceOf, storyText } from './event-text.js'
 import { Refused, refusedBy, UsageError } from './failures.js'
+import { fieldTable } from './field-table.js'
 import { columnsOnlyIn } from './listing.js'
 import { interruptSignal, percentOf, printingSignal, progressReporter } from './long-running.js'
 import { eventName, type Names, namesOf } from './names.js'
 import { choice, defaulting, matching, option, pageOptions, parsed, path, required, time, timeIn } from './options.js'
-import { cell, exactTime, jsonLine, outputWidth, readable, shortId, table } from './readable.js'
+import { cell, exactTime, jsonLine, outputWidth, shortId, table } from './readable.js'
 import { stateText } from './state-text.js'
 
 /** Positions and times stay text here, because parsing a position loads the log. */
@@ -28,7 +29,7 @@ const at = parsed(
   (text) => (isPosition(text) ? text : timeIn(text)),
   'It must be a time such as 2026-11-21 (midnight UTC) or 2026-11-21T10:00:00Z, or a position.',
 )
-const anyOf = ['transfer', 'merchant', 'statement'] as const
+const anyOf = ['transfer', 'merchant', 'user', 'statement'] as const
 
 export function addAuditCommands(program: Command): void {
   const audit = program.command('audit').description('history, past states, and verification of the log and the lists')
@@ -47,8 +48,9 @@ export function addAuditCommands(program: Command): void {
       const storyOf = (trackingId: string) => auditedHistory({ store: eventStore }, { trackingId, asOf })
       const story = (await storyOf(storedUuid(id))) ?? (await storyOf(await byReference(stores, id)))
       if (!story) throw new Refused('not-yet-existing', 'The transfer did not exist at that time.')
-      names = await namesOf(stores)
-      return story
+      const known = await namesOf(stores)
+      names = known
+      return story.map((entry) => withActorName(entry, known))
     },
     text: (story) => storyText(story, names as Names),
     list: {
@@ -58,15 +60,22 @@ export function addAuditCommands(program: Command): void {
         source: {},
         type: { head: 'EVENT', cell: ({ type }) => eventName(type) },
         actor: { head: 'WHO', cell: ({ actor }) => names?.actor(actor) },
-        ...columnsOnlyIn('wide and csv', 'recordedAt', 'stream', 'revision', 'correlationId', 'data'),
+        ...columnsOnlyIn('csv', 'actorName'),
+        recordedAt: { only: 'wide and csv', cell: ({ recordedAt }) => exactTime(recordedAt) },
+        ...columnsOnlyIn('wide and csv', 'stream', 'revision', 'correlationId'),
+        data: { only: 'wide and csv', cell: ({ data }) => names?.value('data', data) },
       },
       none: 'No events.',
     },
   })
-  const named = 'a trackingId, a merchantId, or <merchantId>[/<day>] for a statement (days in UTC)'
-  const computing = 'the state of a transfer, a merchant or a statement at a time, computed from the log'
+  const named = 'a trackingId, merchantId or userId, or <merchantId>[/<day>] for a statement (days in UTC)'
+  const computing = 'the state of a transfer, a merchant, a user or a statement at a time, computed from the log'
   defineCommand(audit, 'state <of> <id>', computing, {
-    examples: ['transfer 7b0f2c1e --at 2026-11-21T10:00:00Z', 'statement f5ebe0d2/2026-11-21'],
+    examples: [
+      'transfer 7b0f2c1e --at 2026-11-21T10:00:00Z',
+      'user 3b9f6c52 --at 2026-11-21',
+      'statement f5ebe0d2/2026-11-21',
+    ],
     args: { of: { choices: anyOf }, id: { description: named, parse: String } },
     options: { at: option('<time>', 'a time or a position in the log (default: now)', at) },
     async run(stores, { at }, of: string, id: string) {
@@ -96,16 +105,23 @@ export function addAuditCommands(program: Command): void {
       const after = cursor === undefined ? undefined : parsePosition(cursor)
       const query = { actor, type, from, to, after, limit, maxLookedAt: Number.POSITIVE_INFINITY }
       const { items, next } = await actionsPage({ store: stores.eventStore }, query)
-      names = await namesOf(stores)
-      return { items, nextCursor: next && formatPosition(next) }
+      const known = await namesOf(stores)
+      names = known
+      return { items: items.map((action) => withActorName(action, known)), nextCursor: next && formatPosition(next) }
     },
     list: {
       columns: {
         recordedAt: { head: 'TIME', cell: ({ recordedAt }) => exactTime(recordedAt) },
         type: { head: 'EVENT', cell: ({ type }) => eventName(type), max: 32 },
         trackingId: { head: 'TRANSFER', short: ({ trackingId }) => trackingId && shortId(trackingId) },
-        merchantId: { head: 'MERCHANT', short: ({ merchantId }) => merchantId && shortId(merchantId) },
+        merchantId: {
+          head: 'MERCHANT',
+          cell: ({ merchantId }) => merchantId && names?.value('merchantId', merchantId),
+          short: ({ merchantId }) => merchantId && names?.shortMerchant(merchantId),
+          max: 32,
+        },
         actor: { head: 'WHO', cell: ({ actor }) => names?.actor(actor) },
+        ...columnsOnlyIn('csv', 'actorName'),
         ...columnsOnlyIn('wide and csv', 'position', 'stream', 'revision', 'correlationId'),
       },
       none: 'No matching actions found.',
@@ -162,12 +178,14 @@ export function addAuditCommands(program: Command): void {
         },
       )
       if (!manifest) throw new Refused('interrupted', 'interrupted: run the same command again to resume')
-      return manifest
+      return { manifest, names: await namesOf(stores) }
     },
-    text({ checkpoint, signature, ...manifest }: Pick<SignedManifest, 'checkpoint' | 'signature'> & object) {
+    json: ({ manifest }) => manifest,
+    text({ manifest, names }) {
+      const { checkpoint, signature, files, ...facts }: SignedManifest = manifest
       const sealed = checkpoint === undefined ? 'No checkpoint covers the export.\n' : checkpointText(checkpoint)
       const signed = signature === undefined ? '' : `Signature of the manifest\n  ${escapeHidden(signature)}\n`
-      return `${readable(manifest)}${sealed}${signed}`
+      return `${fieldTable({ ...facts, exportedFiles: files }, names)}${sealed}${signed}`
     },
   })
   const reconciling = 'build temporary lists from the log, compare the live ones, and print every difference'
@@ -197,6 +215,10 @@ export function addAuditCommands(program: Command): void {
   addProofCommands(audit)
   addEvidenceCommands(audit)
   addIntegrityCommands(audit)
+}
+
+function withActorName<Action extends { readonly actor: string }>(action: Action, names: Names) {
+  return { ...action, actorName: names.actorName(action.actor) }
 }
 
 async function pointInTimeOf(at: string | undefined): Promise<PointInTime | undefined> {

@@ -29,6 +29,13 @@ export async function openCommandStores(
     await directory.stop()
     return directory
   }
+  /** Reads the current users of the dashboard from the log. */
+  const userDirectory = async () => {
+    const { UserDirectory } = await import('../commands/user/user-commands.js')
+    const directory = new UserDirectory(eventStore, () => undefined)
+    await directory.catchUp()
+    return directory
+  }
   let readModels: Promise<ReadModels> | undefined
   const settingsOf = async (merchantId: string) => (await commands.merchants.find(merchantId))?.settings
   const commands: Commands = createCommands(configuration, { store: eventStore, box, clock, settingsOf })
@@ -49,6 +56,7 @@ export async function openCommandStores(
       return readModels
     },
     merchantDirectory,
+    userDirectory,
     /** Returns all merchants. Reports those that are out of service on stderr and omits them. */
     async allMerchants() {
       const directory = await merchantDirectory()

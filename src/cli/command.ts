@@ -229,7 +229,7 @@ function requireWholeAmounts(command: Command, { configuration: { currency } }: 
   }
 }
 
-/** Completes the ids of transfers and merchants that were shortened to their first characters, as tables show them. @throws Refused */
+/** Completes the ids of transfers, merchants and users that were shortened to their first characters, as tables show them. @throws Refused */
 export async function completeShortIds(command: Command, stores: CommandStores): Promise<void> {
   const { processedArgs, registeredArguments } = command
   const of = registeredArguments[0]?.name() === 'of' ? processedArgs[0] : 'merchant'
@@ -249,11 +249,11 @@ async function completed(stores: CommandStores, kind: string | undefined, given:
     const [merchant, ...day] = given.split('/')
     return [await completed(stores, 'merchant', merchant), ...day].join('/')
   }
-  if (kind !== 'transfer' && kind !== 'merchant') return given
+  if (kind !== 'transfer' && kind !== 'merchant' && kind !== 'user') return given
   const prefix = storedUuidPrefix(given)
   if (prefix === undefined || prefix.length < shortIdLength || isStoredUuid(prefix)) return given
-  const [only, another] = await (kind === 'transfer' ? transfersWith : merchantsWith)(stores, prefix)
-  const ids = kind === 'transfer' ? 'trackingIds' : 'merchantIds'
+  const { ids, startingWith } = subjects[kind]
+  const [only, another] = await startingWith(stores, prefix)
   if (another !== undefined)
     throw new Refused('ambiguous-id', `Several ${ids} start with ${given}. Add more characters.`)
   return only ?? given
@@ -267,6 +267,17 @@ async function transfersWith({ readModels }: CommandStores, prefix: string): Pro
 async function merchantsWith(stores: CommandStores, prefix: string): Promise<readonly string[]> {
   const all = await stores.allMerchants()
   return all.flatMap(({ merchantId }) => (merchantId.startsWith(prefix) ? [merchantId] : []))
+}
+
+async function usersWith(stores: CommandStores, prefix: string): Promise<readonly string[]> {
+  const all = (await stores.userDirectory()).all()
+  return all.flatMap(({ userId }) => (userId.startsWith(prefix) ? [userId] : []))
+}
+
+const subjects = {
+  transfer: { ids: 'trackingIds', startingWith: transfersWith },
+  merchant: { ids: 'merchantIds', startingWith: merchantsWith },
+  user: { ids: 'userIds', startingWith: usersWith },
 }
 
 /** @throws Refused if the merchant does not exist */

@@ -22,7 +22,9 @@ export function fieldTable(fields: object, names: Names, indent = ''): string {
         const inner = indent + gap
         return `${indent}${label}\n${isOpenRecord(name, value) ? textTable(value, inner) : fieldTable(value, names, inner)}`
       }
-      return textField(label, names.value(name, value), width, indent)
+      const members = Array.isArray(value) && value.length > 0 ? value : [value]
+      const texts = members.map((each, n) => `${names.value(name, each)}${n < members.length - 1 ? ',' : ''}`)
+      return textField(label, texts, width, indent)
     })
     .join('')
 }
@@ -34,10 +36,10 @@ function textTable(record: { readonly [key: string]: string }, indent: string): 
   return entries.map(([label, text]) => textField(label, text, width, indent)).join('')
 }
 
-/** Returns a label and a text, wrapped in a separate column. */
-export function textField(label: string, text: string, labelWidth: number, indent = ''): string {
+/** Returns a label and a text, wrapped in a separate column. Each of several texts starts a line. */
+export function textField(label: string, text: string | readonly string[], labelWidth: number, indent = ''): string {
   const place = indent.length + labelWidth + gap.length
-  const lines = wrap(escapeHidden(text), outputWidth() - place)
+  const lines = [text].flat().flatMap((each) => wrap(escapeHidden(each), outputWidth() - place))
   return `${indent}${label.padEnd(labelWidth)}${gap}${lines.join(`\n${' '.repeat(place)}`)}\n`
 }
 
@@ -53,10 +55,10 @@ function listTable(rows: readonly Fields[], names: Names, indent: string): strin
 }
 
 /** An empty object has no fields to show below its label. */
-function isObject(value: unknown): value is Fields {
+export function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0
 }
 
-function isList(value: unknown): value is readonly Fields[] {
+export function isList(value: unknown): value is readonly Fields[] {
   return Array.isArray(value) && value.length > 0 && value.every(isObject)
 }

@@ -48,8 +48,9 @@ export function fieldName(name: string): string {
   return escapeHidden(words.charAt(0).toUpperCase() + words.slice(1))
 }
 
+const kindOf = /^(user|merchant|cli|system):(.*)$/s
 /** The fields that contain actors, at any depth of a state or an event. */
-const actorFields: ReadonlySet<string> = new Set(['actor', 'by', 'claimants', 'heldBy'])
+const actorFields: ReadonlySet<string> = new Set(['actor', 'actors', 'by', 'claimants', 'heldBy', 'proposedBy'])
 
 export type Names = ReturnType<typeof namesFrom>
 
@@ -61,9 +62,14 @@ export function namesFrom({ currency, paymentMethods, user, merchant }: KnownNam
   const named = (kind: string, id: string, name: string | undefined) =>
     name === undefined ? `unknown ${kind} ${shortId(id)}` : `${name} (${kind} ${shortId(id)})`
 
+  /** Returns the name of a user, and any other actor as it is recorded. For documents and files, and like the dashboard's API. */
+  const actorName = (recorded: string): string => {
+    const [, kind, id = ''] = kindOf.exec(recorded) ?? []
+    return (kind === 'user' ? user(id) : undefined) ?? recorded
+  }
   /** Returns `Grace Hopper (user 1b2c3d4e)` for `user:1b2c3d4e-…`. */
   const actor = (recorded: string): string => {
-    const [, kind, id = ''] = /^(user|merchant|cli|system):(.*)$/s.exec(recorded) ?? []
+    const [, kind, id = ''] = kindOf.exec(recorded) ?? []
     if (kind === 'user') return escapeHidden(named('user', id, user(id)))
     if (kind === 'merchant') return escapeHidden(named('merchant', id, merchant(id)))
     if (kind === 'cli') return escapeHidden(`${id} (command line)`)
@@ -73,6 +79,8 @@ export function namesFrom({ currency, paymentMethods, user, merchant }: KnownNam
 
   /** Returns the value of a field on one line; the end of the name states its unit, such as `Minor` or `Ms`. Objects are `Label value, …`. */
   const value = (name: string, given: unknown): string => {
+    // A user of the operator is not bound to merchants.
+    if (name === 'merchantIds' && given === null) return 'all'
     if (given === null || given === undefined || given === '') return '-'
     if (isOpenRecord(name, given)) return openRecordText(given)
     if (Array.isArray(given)) return given.map((each) => value(name, each)).join(', ') || '-'
@@ -88,6 +96,11 @@ export function namesFrom({ currency, paymentMethods, user, merchant }: KnownNam
     if (name.endsWith('Ms') && typeof given === 'number') return `${Math.round(given)} ms`
     return escapeHidden(scalar(name, given, text))
   }
+  /** Returns `Blue Shop (6f6a5c0e)`. */
+  const shortMerchant = (merchantId: string): string => {
+    const name = merchant(merchantId)
+    return escapeHidden(name === undefined ? shortId(merchantId) : `${name} (${shortId(merchantId)})`)
+  }
   const amount = (minor: bigint) =>
     minor < 0n ? `-${formatWithCode(currency, -minor)}` : formatWithCode(currency, minor)
   const scalar = (name: string, given: unknown, text: string): string => {
@@ -102,14 +115,12 @@ export function namesFrom({ currency, paymentMethods, user, merchant }: KnownNam
     if (method !== undefined) return `${method} (${text})`
     return name === 'accountNumber' && given === erasedAccountNumber ? erasedText : text
   }
-  return { actor, value }
+  return { actor, actorName, merchantName: merchant, shortMerchant, value }
 }
 
 /** Reads the names of users and merchants from the log. One whose events cannot be read has no name. @throws StoreUnavailableError */
-export async function namesOf({ eventStore, configuration, merchantDirectory }: CommandStores): Promise<Names> {
-  const { UserDirectory } = await import('../commands/user/user-commands.js')
-  const users = new UserDirectory(eventStore, () => undefined)
-  const [merchants] = await Promise.all([merchantDirectory(), users.catchUp()])
+export async function namesOf({ configuration, merchantDirectory, userDirectory }: CommandStores): Promise<Names> {
+  const [merchants, users] = await Promise.all([merchantDirectory(), userDirectory()])
   const { currency, paymentMethods } = configuration
   return namesFrom({
     currency,

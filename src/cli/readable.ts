@@ -44,8 +44,16 @@ export function outputWidth(): number {
   return (process.stdout.isTTY && process.stdout.columns) || maxWidth
 }
 
-/** Returns a table of at most `width` columns with one line per row, or more if the last cell wraps. */
-export function table<Row>(rows: readonly Row[], columns: Columns<Row>, width = maxWidth): string {
+/**
+ * Returns a table of at most `width` columns with one line per row, or more if the last cell wraps. `below` returns lines that follow a row,
+ * indented to the last column.
+ */
+export function table<Row>(
+  rows: readonly Row[],
+  columns: Columns<Row>,
+  width = maxWidth,
+  below: (row: Row, indent: string) => string = () => '',
+): string {
   const all = Object.values(columns).map((column) => (typeof column === 'object' ? column : { cell: column }))
   const textOf = (row: Row, { cell: of, max }: Column<Row>) =>
     cut(typeof of === 'function' ? cell(of(row)) : cell(row[of], of), max)
@@ -61,7 +69,7 @@ export function table<Row>(rows: readonly Row[], columns: Columns<Row>, width = 
         const shown = row === 0 ? text && styleText('bold', text) : coloured(heads[column]!, text)
         return all[column]!.align === 'right' ? `${space}${shown}` : `${shown}${space}`
       })
-      return `${cells.join(gap).trimEnd()}\n`
+      return `${cells.join(gap).trimEnd()}\n${row === 0 ? '' : below(rows[row - 1]!, ' '.repeat(indent))}`
     })
     .join('')
 }

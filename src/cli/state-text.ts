@@ -25,17 +25,25 @@ const labelWidth = Math.max(...figures.map(([label]) => label.length))
 
 /** Returns a state as one field per line, after its subject and its last event. */
 export function stateText({ of, id, position, recordedAt, state, statement }: State, names: Names): string {
-  const [subject, ...day] = id.split('/')
+  // The first line names the user. The label of `userId` is that of a merchant's customer.
+  const { userId, ...shown } = state ?? {}
   const last =
     position === null || recordedAt === null ? '-' : `position ${position}, recorded ${exactTime(recordedAt)}`
   const heads = [
-    ['State of', `${of} ${[of === 'transfer' ? subject : names.value('merchantId', subject), ...day].join(', ')}`],
+    ['State of', `${of} ${subjectOf({ of, id, state }, names)}`],
     ['Last event', last],
   ] as const
   const head = `${heads.map(([label, text]) => textField(label, text, 10)).join('')}\n`
-  if (state) return `${head}${fieldTable(state, names)}`
+  if (state) return `${head}${fieldTable(of === 'user' ? shown : state, names)}`
   if (!statement || statement.length === 0) return `${head}No activity.\n`
   return `${head}${statement.map((line) => lineText(line, names)).join('\n')}`
+}
+
+function subjectOf({ of, id, state }: Pick<State, 'of' | 'id' | 'state'>, names: Names): string {
+  if (of === 'transfer') return id
+  if (of === 'user') return `${state?.name} (${id})`
+  const [merchantId, ...day] = id.split('/')
+  return [names.value('merchantId', merchantId), ...day].join(', ')
 }
 
 function lineText(line: Line, names: Names): string {

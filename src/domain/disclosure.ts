@@ -1,24 +1,9 @@
 import { dayMs } from '../kernel/time.js'
 import { Type } from '../kernel/typebox.js'
 import { accept, type Decider, type Decision, refuse } from './decider.js'
+import { disclosables } from './disclosable.js'
 import { Data, type DataOf, type EventsOf, Nullable, OneOf } from './event.js'
 import { Actor, Count, Id, Text, Time } from './fields.js'
-
-/** The personal fields that a disclosure can name, by the words in which people ask for them. */
-export const disclosableFields = {
-  customer: ['userId'],
-  name: ['name'],
-  username: ['username'],
-  account: ['accountNumber', 'walletAccountNumber'],
-  identity: ['identityNumber'],
-  metadata: ['metadata'],
-  bank: [
-    ...(['bankReasonText', 'endToEndId', 'remittance', 'creditorReference'] as const),
-    ...(['returnReasonText', 'originalEndToEndId'] as const),
-  ],
-} as const
-export type Disclosable = keyof typeof disclosableFields
-export const disclosables = Object.keys(disclosableFields) as readonly Disclosable[]
 
 const DisclosedWords = Type.Array(OneOf(...disclosables), { minItems: 1, uniqueItems: true })
 const common = { trackingId: Id, at: Time }

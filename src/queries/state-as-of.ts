@@ -1,7 +1,8 @@
 import { apiKeyId } from '../domain/merchant/api-key.js'
 import { type Merchant, merchantDecider } from '../domain/merchant/merchant.js'
-import { merchantStream, transferStream } from '../domain/streams.js'
+import { merchantStream, transferStream, userStream } from '../domain/streams.js'
 import { transferDecider } from '../domain/transfer/transfer-decider.js'
+import { type User, userDecider } from '../domain/user/user.js'
 import { type EventStore, formatPosition, type RecordedEvent } from '../event-store/event-store.js'
 import { parseTime } from '../kernel/time.js'
 import { storedUuid } from '../kernel/uuid.js'
@@ -26,10 +27,17 @@ export async function merchantAsOf(store: Store, merchantId: string, asOf?: Poin
   return last && state.merchantId !== null ? stateAt(last, shownMerchant(state)) : undefined
 }
 
+/** As {@link transferAsOf}, without the user's email and secrets. @throws StoreUnavailableError, UnreadableEventError */
+export async function userAsOf(store: Store, userId: string, asOf?: PointInTime) {
+  const { state, last } = await foldAsOf(store, userDecider, userStream(userId), asOf)
+  return last && state.userId !== null ? stateAt(last, shownUser(state)) : undefined
+}
+
 /** Returns a state with its last event, whose position is as `formatPosition` prints it. */
 function stateAt({ position, recordedAtMs, revision }: RecordedEvent, fields: Fields) {
   const recordedAt = new Date(recordedAtMs).toISOString()
-  return { position: formatPosition(position), recordedAt, state: { ...fields, revision } }
+  const state: Fields = { ...fields, revision }
+  return { position: formatPosition(position), recordedAt, state }
 }
 
 function shownMerchant(merchant: Merchant): Fields {
@@ -45,8 +53,19 @@ function shownMerchant(merchant: Merchant): Fields {
   }
 }
 
+function shownUser(user: User): Fields {
+  return {
+    ...shownFields(user, ['userId', 'name', 'role', 'merchantIds', 'disabled', 'heldBy', 'mustChangePassword']),
+    hasSecondFactor: user.secondFactor !== null,
+    unusedRecoveryCodes: user.recoveryCodes.length,
+    ...shownFields(user, ['createdAt', 'lastSignInAt']),
+  }
+}
+
+const statesOf = { transfer: transferAsOf, merchant: merchantAsOf, user: userAsOf }
+
 interface StateQuery {
-  readonly of: 'transfer' | 'merchant' | 'statement'
+  readonly of: keyof typeof statesOf | 'statement'
   readonly id: string
   readonly asOf?: PointInTime | undefined
 }
@@ -61,7 +80,7 @@ export async function stateAsOf(
 ) {
   if (of !== 'statement') {
     const stored = storedUuid(id)
-    const found = await (of === 'transfer' ? transferAsOf : merchantAsOf)(store, stored, asOf)
+    const found = await statesOf[of](store, stored, asOf)
     return found && { of, id: stored, ...found, statement: null }
   }
   const [merchant = '', day, ...rest] = id.split('/')

@@ -58,6 +58,17 @@ const key = (await runCli(directory, ['audit', 'key'])).stdout.trim()
 t.test('a proof is verified with only its file and the key', async (t) => {
   const written = await cliJson(directory, 'audit', 'prove', first, '--out', 'first.json', '--from', 'kept')
   t.match(written, { file: 'first.json', trackingId: first, events: 2, notSealed: 0 })
+  const actors = [`merchant:${merchantId}`, 'cli:grace'].map((actor) => ({ actor, actorName: actor }))
+  t.match(written, { kind: 'deposit', referenceId: 'order-1', merchantId, merchantName: 'Shop', actors })
+  const one = await cliJson(directory, 'audit', 'prove', first, '--out', 'revision.json', '--revision', '1')
+  t.match(one, { kind: 'deposit', events: 1, actors: [{ actor: 'cli:grace' }] })
+  const { stdout } = await runCli(directory, ['audit', 'prove', first, '--out', 'text.json'])
+  const shown = stdout.replace(/\s+/g, ' ')
+  t.match(shown, `text.json proves 2 events of the deposit ${first} at a tree size of`)
+  t.match(
+    shown,
+    ` Reference order-1 Merchant Shop (${merchantId}) Actors Shop (merchant ${merchantId.slice(0, 8)}), grace`,
+  )
   const otherDirectory = temporaryDirectory(t)
   for (const file of ['first.json', 'kept']) copyFileSync(join(directory, file), join(otherDirectory, file))
   const checked = await cliJson<{ continues: number; events: { index: number }[] }>(

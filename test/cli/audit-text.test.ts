@@ -15,6 +15,7 @@ import {
   paymentStream,
   payoutsStream,
   transferStream,
+  userStream,
   walletAccountStream,
 } from '../../src/domain/streams.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
@@ -87,7 +88,7 @@ const withdrawal: readonly Samples[] = [
   [payoutsStream(merchantId), 'PayoutUncounted'],
 ]
 
-t.test('tells every kind of event of a deposit in a line of words, with amounts, people and reasons', async (t) => {
+t.test('tells every kind of event of a deposit in words, with amounts, people and reasons', async (t) => {
   const store = await openTestStore(t)
   await appendSamples(store, ...deposit)
   t.equal(storyText((await auditedHistory({ store }, { trackingId }))!, names), expected('deposit-story'))
@@ -102,7 +103,7 @@ t.test('tells every kind of event of a withdrawal, and marks unreadable ones', a
   t.equal(storyText(fixed, names), expected('withdrawal-story'))
 })
 
-async function shownState(store: EventStore, of: 'transfer' | 'merchant' | 'statement', id: string) {
+async function shownState(store: EventStore, of: 'transfer' | 'merchant' | 'user' | 'statement', id: string) {
   const state = await stateAsOf({ store }, { of, id })
   if (!state || state === 'malformed') throw new Error('no state')
   return stateText({ ...state, recordedAt: '2026-03-01T10:01:00.000Z' }, names)
@@ -122,6 +123,14 @@ t.test('prints the state of a withdrawal as a table', async (t) => {
   const store = await openTestStore(t)
   await appendSamples(store, ...withdrawal)
   t.equal(await shownState(store, 'transfer', trackingId), expected('withdrawal-state'))
+})
+
+t.test('prints the state of a user as a table, without a secret', async (t) => {
+  const store = await openTestStore(t)
+  const userId = '5b0d7c52-9a1c-4c66-8a57-0c2f6c1e7d11'
+  const changes = ['UserSecondFactorSet', 'UserRecoveryCodesIssued', 'UserSignedIn', 'UserAccessHeld']
+  await appendSamples(store, [userStream(userId), 'UserCreated', ...changes])
+  t.equal(await shownState(store, 'user', userId), expected('user-state'))
 })
 
 t.test('prints a checkpoint as its lines and signatures', async (t) => {
@@ -166,6 +175,9 @@ t.test('prints values with their units', async (t) => {
     ['message', null, '-'],
     ['scopes', [], '-'],
     ['sandbox', false, 'no'],
+    ['proposedBy', 'cli:grace', 'grace (command line)'],
+    ['merchantIds', [merchantId], `Blue Shop (${merchantId})`],
+    ['merchantIds', null, 'all'],
   ]
   for (const [name, value, shown] of values) t.equal(names.value(name, value), shown, `${name} ${value}`)
   const yen = namesFrom({

@@ -45,10 +45,16 @@ async function project(): Promise<void> {
 }
 
 const first = await deposit('order-1')
-await transfers.act(first, { type: 'Complete' }, context)
+const { userId, password } = await cliJson<{ userId: string; password: string }>(
+  directory,
+  ...['users', 'create', '--email', 'ada@example.com', '--name', 'Ada Lovelace'],
+  ...['--role', 'operator', '--merchant', merchantId],
+)
+await transfers.act(first, { type: 'Complete' }, { ...context, actor: `user:${userId}` })
 await project()
 
 interface Told {
+  readonly actorName: string
   readonly type: string
   readonly position: string
   readonly source: string
@@ -70,7 +76,18 @@ t.test('shows the history of a transfer by id or reference, as of any time', asy
   t.equal(csv.stdout, ['position,type', ...story.map(({ position, type }) => `${position},${type}`), ''].join('\r\n'))
   const text = await runCli(directory, ['audit', 'story', first])
   t.match(text.stdout, /POSITION +TIME +SOURCE +EVENT\n/)
-  t.match(text.stdout, /\d\d:\d\d:\d\d\.\d{3}Z +transfer +grace \(command line\): Completed: 100\.50 TRY\n/)
+  const [shortUser, shortMerchant] = [userId, merchantId].map((id) => id.slice(0, 8))
+  t.match(text.stdout, `Z  transfer  Ada Lovelace (user ${shortUser}): Completed: 100.50 TRY\n`)
+  t.match(text.stdout, /: Merchant created\n +Settings\n +Sandbox +(yes|no)\n/)
+  const wide = await runCli(directory, ['audit', 'story', first, '-o', 'wide', '--columns', 'recordedAt,data'])
+  t.notMatch(wide.stdout, /\w=| \d\d:\d\dZ/, 'labels and times with seconds')
+  t.strictSame(
+    story.map(({ actorName }) => actorName),
+    ['cli:grace', `merchant:${merchantId}`, 'Ada Lovelace'],
+  )
+  const who = await runCli(directory, ['audit', 'who', '--actor', `user:${userId}`])
+  t.match(who.stdout, `  Completed  ${first.slice(0, 8)}  Shop (${shortMerchant})  Ada Lovelace (user ${shortUser})\n`)
+  t.match(await cliJson(directory, 'audit', 'who', '--actor', 'user:'), { items: [{ actorName: 'Ada Lovelace' }] })
   for (const args of [['unknown'], [first, '--at', '2000-01-01']])
     t.match(await runCli(directory, ['audit', 'story', ...args]), {
       status: 1,
@@ -78,7 +95,7 @@ t.test('shows the history of a transfer by id or reference, as of any time', asy
     })
 })
 
-t.test('shows the state of a transfer, a merchant and a statement as of a time', async (t) => {
+t.test('shows the state of a transfer, a merchant, a user and a statement as of a time', async (t) => {
   const [, created] = await cliJson<Told[]>(directory, 'audit', 'story', first)
   const at = ['--at', created!.position]
   const state = (...args: string[]) => cliJson<Record<string, unknown>>(directory, 'audit', 'state', ...args)
@@ -88,6 +105,17 @@ t.test('shows the state of a transfer, a merchant and a statement as of a time',
   })
   t.match(await state('transfer', first), { state: { status: 'Completed', transactionAmountMinor: 10_050 } })
   t.match(await state('merchant', merchantId), { state: { settings: { name: 'Shop' } }, statement: null })
+  for (const id of [userId, userId.slice(0, 8).toUpperCase()])
+    t.match(await state('user', id), { id: userId, state: { name: 'Ada Lovelace', role: 'operator', revision: 0 } })
+  const { stdout: user } = await runCli(directory, ['audit', 'state', 'user', userId])
+  t.match(user, `State of    user Ada Lovelace (${userId})\n`)
+  t.match(user, `\nMerchants                      Shop (${merchantId})\n`)
+  t.match(user, /\nCreated +\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ\n/)
+  t.notMatch(user, password)
+  t.match(await runCli(directory, ['audit', 'state', 'user', userId, '--at', '2000-01-01']), {
+    status: 1,
+    stderr: /user did not exist at that time/,
+  })
   const day = clock().slice(0, 10)
   t.match(await state('statement', `${merchantId}/${day}`, ...at), {
     statement: [{ day, kind: 'deposit', requestedCount: 1, completedCount: 0, openCount: 1, openMinor: '10050' }],
@@ -146,6 +174,18 @@ t.test('writes an export with its manifest and a line in the security log', asyn
   t.strictSame(JSON.parse(readFileSync(join(out, 'manifest.json'), 'utf8')), manifest)
   const lines = readFileSync(join(out, 'events-000001.ndjson'), 'utf8').trimEnd().split('\n')
   t.equal(lines.length, manifest.events)
+  t.match(JSON.parse(lines.at(-1)!), { actor: `user:${userId}`, actorName: 'Ada Lovelace', merchantName: 'Shop' })
+  const text = await runCli(directory, [
+    'audit',
+    'export',
+    '--out',
+    'day.csv',
+    '--format',
+    'csv',
+    '--from',
+    '2026-11-01',
+  ])
+  t.match(text.stdout, /^Format +csv\nMerchant +-\nFrom +2026-11-01 00:00:00Z\n/)
   t.match(lines.map((line) => JSON.parse(line).type).join(), /MerchantRegistered,.*DepositCreated,TransferCompleted/)
   t.match(await runCli(directory, ['audit', 'export', '--out', out]), {
     status: 1,
@@ -162,7 +202,7 @@ t.test('the commands of the guide work as described', async (t) => {
   const guide = readFileSync('docs/auditing/README.md', 'utf8')
   const [, created] = await cliJson<Told[]>(directory, 'audit', 'story', first)
   const values: { readonly [name: string]: string } = {
-    ...{ trackingId: first, merchantId, position: created!.position, day: clock().slice(0, 10) },
+    ...{ trackingId: first, merchantId, userId, position: created!.position, day: clock().slice(0, 10) },
   }
   const commands = [...guide.matchAll(/^```sh\n([\s\S]*?)```/gm)].flatMap(([, lines = '']) => lines.trim().split('\n'))
   const auditCommands = commands.filter((command) =>

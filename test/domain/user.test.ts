@@ -251,8 +251,9 @@ t.test('each permission belongs to a role, and the auditor cannot change anythin
       roles.some((each) => isAllowed(each, permission)),
       permission,
     )
-    // A verification only reads, so an auditor can request one.
-    if (!permission.endsWith(':read') && !['account:own', 'audit:verify'].includes(permission))
+    // A verification only reads, and an evidence package changes no transfer.
+    const allowed = ['account:own', 'audit:verify', 'audit:evidence']
+    if (!permission.endsWith(':read') && !allowed.includes(permission))
       t.notOk(isAllowed('auditor', permission), permission)
   }
 })

@@ -1,15 +1,19 @@
+import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
+import { withheldFields } from '../../src/audit/history/records.js'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { transferDecider } from '../../src/domain/transfer/transfer-decider.js'
 import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
+import { userEvents } from '../../src/domain/user/user.js'
 import { decodeEvent } from '../../src/event-store/event-codec.js'
 import { type Position, parsePosition, type RecordedEvent } from '../../src/event-store/event-store.js'
 import { totalsProjection } from '../../src/projections/transfer-totals.js'
-import { merchantAsOf, stateAsOf, transferAsOf } from '../../src/queries/state-as-of.js'
+import { merchantAsOf, stateAsOf, transferAsOf, userAsOf } from '../../src/queries/state-as-of.js'
 import { statementFromLog, statementOf } from '../../src/queries/statement.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { givenLog } from '../audit/history/given-log.js'
+import { goldenEvents } from '../event-store/codec/golden-events.js'
 import { context, openTestStore, settableClock } from '../support/embedded-store.js'
 import { merchantSettings } from '../support/merchant-requests.js'
 import { applyTo } from '../support/projected-documents.js'
@@ -123,6 +127,61 @@ t.test('returns the past state of a merchant with settings and key names, withou
   )
 })
 
+/** Returns the events of a user, one per minute: the stored samples of these types after the creation. */
+function userLog(types: readonly string[]): RecordedEvent[] {
+  return ['UserCreated', ...types].map((type, revision) => {
+    const { data, metadata } = goldenEvents.get(`${type}.v1`)!
+    const [commit, recordedAtMs] = [BigInt(revision + 1), Date.parse('2026-11-20T10:00:00.000Z') + revision * 60_000]
+    const place = { stream: `user-${data.userId}`, revision, position: { commit, prepare: commit }, recordedAtMs }
+    return { ...place, id: randomUUID(), type, data: { ...data, at: new Date(recordedAtMs).toISOString() }, metadata }
+  })
+}
+
+const changesOfUsers = Object.keys(userEvents).filter((type) => type !== 'UserCreated')
+const userFields = [
+  ...['userId', 'name', 'role', 'merchantIds', 'disabled', 'heldBy', 'mustChangePassword', 'hasSecondFactor'],
+  ...['unusedRecoveryCodes', 'createdAt', 'lastSignInAt', 'revision'],
+]
+
+t.test('the state of a user contains no email and no secret, at any time', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(fc.shuffledSubarray(changesOfUsers, { minLength: 5 }), async (types) => {
+      const log = userLog(types)
+      const secrets = log.flatMap(({ data }) =>
+        Object.entries(data).flatMap(([name, value]) =>
+          withheldFields.has(name) && value !== null ? [value].flat() : [],
+        ),
+      )
+      for (const { position, data } of log) {
+        const found = await userAsOf(givenLog(log), String(data.userId), { position })
+        t.strictSame(Object.keys(found?.state ?? {}), userFields)
+        const text = JSON.stringify(found)
+        for (const secret of secrets) t.notOk(text.includes(String(secret)), `${secret} at ${position.commit}`)
+      }
+    }),
+    { numRuns: 20 },
+  )
+})
+
+t.test('returns the access of a user at a time', async (t) => {
+  const changes = ['UserSecondFactorSet', 'UserRecoveryCodesIssued', 'UserRecoveryCodeUsed', 'UserSignedIn']
+  const log = userLog([...changes, 'UserRoleChanged', 'UserAccessHeld', 'UserDisabled', 'UserSecondFactorRemoved'])
+  const userId = String(log[0]!.data.userId)
+  const at = async (minute: number) =>
+    (await userAsOf(givenLog(log), userId, { recordedMs: log[0]!.recordedAtMs + minute * 60_000 }))?.state
+  t.equal(await at(-1), undefined, 'the user does not exist yet')
+  const [createdAt, signedInAt] = [log[0]!.data.at, log[4]!.data.at]
+  t.match(await at(0), {
+    ...{ name: 'Ayşe Yılmaz', role: 'operator', merchantIds: ['6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a11'] },
+    ...{ disabled: false, heldBy: [], mustChangePassword: true, hasSecondFactor: false, unusedRecoveryCodes: 0 },
+    ...{ createdAt, lastSignInAt: null, revision: 0 },
+  })
+  t.match(await at(2), { hasSecondFactor: true, unusedRecoveryCodes: 2 })
+  t.match(await at(4), { unusedRecoveryCodes: 1, lastSignInAt: signedInAt, revision: 4 })
+  t.match(await at(6), { role: 'auditor', merchantIds: null, heldBy: [log[6]!.data.by], disabled: false })
+  t.match(await at(99), { disabled: true, hasSecondFactor: false, unusedRecoveryCodes: 0, revision: 8 })
+})
+
 t.test('parses the kind and id of a query', async (t) => {
   const log = logOf([{ transfer: 1, what: 0, minutes: 0, amount: 10_000 }])
   const { merchantId, trackingId } = log[0]!.data as { readonly merchantId: string; readonly trackingId: string }
@@ -132,6 +191,13 @@ t.test('parses the kind and id of a query', async (t) => {
     state: { status: 'Pending' },
   })
   t.equal(await stateAsOf({ store }, { of: 'transfer', id: trackingId, asOf: { recordedMs: 0 } }), undefined)
+  const user = userLog([])
+  const found = await stateAsOf(
+    { store: givenLog(user) },
+    { of: 'user', id: String(user[0]!.data.userId).toUpperCase() },
+  )
+  t.match(found, { of: 'user', id: user[0]!.data.userId, state: { role: 'operator' }, statement: null })
+  t.equal(await stateAsOf({ store }, { of: 'user', id: merchantId }), undefined, 'an unknown user')
   for (const id of [`${merchantId}/today`, `${merchantId}/2026-02-30`, `${merchantId}/2026-11-20/x`])
     t.equal(await stateAsOf({ store }, { of: 'statement', id }), 'malformed', id)
   t.equal(await stateAsOf({ store }, { of: 'statement', id: merchantId }), undefined, 'an unknown merchant')

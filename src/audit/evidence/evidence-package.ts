@@ -8,7 +8,7 @@ import {
   VerificationError,
   verifyInclusion,
 } from '@transferd/transparency-log'
-import { type Disclosable, disclosableFields } from '../../domain/disclosure.js'
+import { type Disclosable, disclosableFields } from '../../domain/disclosable.js'
 import { paymentStream, streamPrefix, transferStream } from '../../domain/streams.js'
 import { sealedField } from '../../event-store/event-codec.js'
 import type { RecordedEvent } from '../../event-store/event-store.js'

@@ -29,7 +29,7 @@ import (
 
 const (
 	format      = "transferd-evidence/1"
-	textsSHA256 = "05e2d1628085c8708776fbd4db4545627753168b06e1a4309b6adfdb380d7bc2"
+	textsSHA256 = "0901d9bb350a628b801793e94e543466efb3daef8fb60519717a84fc0fda0e3d"
 )
 
 var (

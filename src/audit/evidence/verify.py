@@ -10,7 +10,7 @@ rely on it.
 import argparse, base64, collections, contextlib, datetime, hashlib, json, re, struct, sys, zlib
 
 FORMAT = "transferd-evidence/1"
-TEXTS_SHA256 = "05e2d1628085c8708776fbd4db4545627753168b06e1a4309b6adfdb380d7bc2"
+TEXTS_SHA256 = "0901d9bb350a628b801793e94e543466efb3daef8fb60519717a84fc0fda0e3d"
 NAMES = ["README.txt", "evidence.json", "manifest.txt", "report.html", "report.tr.html"]
 NAMES += ["texts.json", "verify.go", "verify.py"]
 REPORTS = {"report.html": "en", "report.tr.html": "tr"}

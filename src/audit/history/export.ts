@@ -8,6 +8,7 @@ import {
   type RecordedEvent,
 } from '../../event-store/event-store.js'
 import { exactCsv } from '../../kernel/csv.js'
+import { LogNames } from './log-names.js'
 import { auditRecord, merchantIdOf, trackingIdOf } from './records.js'
 
 type Store = Pick<EventStore, 'readAll' | 'readStream'>
@@ -30,8 +31,9 @@ export interface ExportQuery {
 export const exportName = (format: ExportFormat): string => (format === 'csv' ? 'events-exact' : 'events')
 
 const csvColumns = [
-  ...['position', 'recordedAt', 'at', 'stream', 'revision', 'type', 'actor', 'correlationId', 'causationId', 'id'],
-  ...['merchantId', 'trackingId', 'amountMinor', 'schemaVersion', 'skipped', 'unreadable', 'data'],
+  ...['position', 'recordedAt', 'at', 'stream', 'revision', 'type', 'actor', 'actorName'],
+  ...['correlationId', 'causationId', 'id', 'merchantId', 'merchantName', 'trackingId'],
+  ...['amountMinor', 'schemaVersion', 'skipped', 'unreadable', 'data'],
 ]
 
 /** Returns the first line of every file of the format. */
@@ -46,14 +48,16 @@ export function headOf(format: ExportFormat): string {
 export async function* exportPages(store: Store, query: ExportQuery, after?: Position | undefined) {
   const { until } = query
   if (!until) return
+  const names = new LogNames(store)
   for await (const { events, through } of logPages(store, { after, until, streamPrefixes })) {
     const lines: string[] = []
     let [first, last]: (Position | undefined)[] = []
     for (const recorded of events) {
+      names.pass(recorded)
       if (!isWithin(recorded, query)) continue
       const merchantId = await merchantIdOf(store, recorded)
       if (query.merchantId !== null && merchantId !== query.merchantId) continue
-      lines.push(lineOf(recorded, merchantId, query.format))
+      lines.push(lineOf(await namedRecord(recorded, merchantId, names), query.format))
       first ??= recorded.position
       last = recorded.position
     }
@@ -65,8 +69,15 @@ function isWithin({ recordedAtMs }: RecordedEvent, { from, to }: ExportQuery): b
   return (from === null || recordedAtMs >= Date.parse(from)) && (to === null || recordedAtMs < Date.parse(to))
 }
 
-function lineOf(recorded: RecordedEvent, merchantId: string | null, format: ExportFormat): string {
-  const record = { ...auditRecord(recorded), merchantId, trackingId: trackingIdOf(recorded) }
+async function namedRecord(recorded: RecordedEvent, merchantId: string | null, names: LogNames) {
+  const { position } = recorded
+  const record = auditRecord(recorded)
+  const actorName = await names.actor(record.actor, position)
+  const merchantName = merchantId === null ? null : await names.merchant(merchantId, position)
+  return { ...record, actorName, merchantId, merchantName, trackingId: trackingIdOf(recorded) }
+}
+
+function lineOf(record: Awaited<ReturnType<typeof namedRecord>>, format: ExportFormat): string {
   if (format === 'ndjson') return `${JSON.stringify(record)}\n`
   const { data, skipped } = record
   const text = (name: string) => (typeof data?.[name] === 'string' ? data[name] : '')

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { type Disclosable, type EvidenceCommand, evidenceDecider, isInForce } from '../../domain/disclosure.js'
+import type { Disclosable } from '../../domain/disclosable.js'
+import { type EvidenceCommand, evidenceDecider, isInForce } from '../../domain/disclosure.js'
 import { evidenceStream } from '../../domain/streams.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import type { Clock } from '../../kernel/time.js'

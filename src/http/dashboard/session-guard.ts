@@ -221,7 +221,7 @@ export function actorNames({ server, viewer }: FastifyRequest): (actor: string) 
 }
 
 /** The fields that contain the ids of users, in events, tasks and states. */
-const actorFields = ['by', 'claimants']
+const actorFields = ['by', 'claimants', 'heldBy', 'proposedBy']
 
 /** Names the users in claims, approvals and pauses, at any depth. */
 export function withNamedActors<Data>(data: Data, nameOf: (actor: string) => string, field = ''): Data {

@@ -1,9 +1,16 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
-import { type ExportFormat, type ExportQuery, manifestOf, measuredExport } from '../../../src/audit/history/export.js'
+import {
+  type ExportFormat,
+  type ExportQuery,
+  exportPages,
+  headOf,
+  manifestOf,
+  measuredExport,
+} from '../../../src/audit/history/export.js'
 import {
   ExportError,
   type ExportOptions,
@@ -13,6 +20,8 @@ import {
 import { type AuditRecord, withheldFields } from '../../../src/audit/history/records.js'
 import { eventSchemas } from '../../../src/event-store/event-codec.js'
 import { endOfLog, type RecordedEvent } from '../../../src/event-store/event-store.js'
+import { goldenEvents } from '../../event-store/codec/golden-events.js'
+import { openTestStore } from '../../support/embedded-store.js'
 import { logOf, longLog, steps } from '../../support/random-log.js'
 import { cellOf, rawCells } from '../../support/spreadsheet.js'
 import { type GivenLog, givenLog } from './given-log.js'
@@ -162,6 +171,69 @@ t.test(
         for (const raw of rawCells(text, separator).flat()) t.not(cellOf(raw).is, 'formula', raw)
   },
 )
+
+const merchantId = '6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a11'
+const userId = '5b0d7c52-9a1c-4c66-8a57-0c2f6c1e7d11'
+const actor = `user:${userId}`
+/** The data and the actor that differ from the stored sample, with the expected names. */
+const named: readonly (readonly [
+  type: string,
+  stream: string,
+  data: object,
+  actor: string,
+  actorName: string,
+  merchantName: string | null,
+])[] = [
+  ['TransferReopened', 'transfer-a', {}, actor, actor, null],
+  ['UserCreated', `user-${userId}`, { name: 'Ada' }, 'cli:grace', 'cli:grace', null],
+  ['MerchantRegistered', `merchant-${merchantId}`, {}, actor, 'Ada', 'Blue Shop'],
+  ['MerchantSuspended', `merchant-${merchantId}`, {}, 'customer', 'customer', 'Blue Shop'],
+  ['MerchantSettingsChanged', `merchant-${merchantId}`, { changes: { name: 'Red' } }, actor, 'Ada', 'Red'],
+  ['MerchantSettingsChanged', `merchant-${merchantId}`, { changes: { sandbox: true } }, actor, 'Ada', 'Red'],
+  ['UserDisabled', `user-${userId}`, {}, 'user:unknown', 'user:unknown', null],
+  ['MerchantSettingsChanged', `merchant-${merchantId}`, { changes: { name: 'Blue' } }, actor, 'Ada', 'Blue'],
+  ['MerchantResumed', `merchant-${merchantId}`, {}, `merchant:${merchantId}`, `merchant:${merchantId}`, 'Blue'],
+]
+
+t.test('names users and merchants as of each event, wherever an export resumes and whatever follows', async (t) => {
+  const store = await openTestStore(t)
+  for (const [type, stream, data, actor] of named) {
+    const golden = goldenEvents.get(`${type}.v1`)!
+    const revision = (await store.readStream(stream)).length - 1
+    const changed = { data: { ...golden.data, ...data }, metadata: { ...golden.metadata, actor } }
+    await store.append(stream, revision < 0 ? 'no_stream' : revision, [{ ...golden, id: randomUUID(), ...changed }])
+  }
+  const positions = (await store.readAll({ maxCount: 100 })).events.map(({ position }) => position)
+  t.equal(positions.length, named.length)
+  const linesOf = async (query: Omit<ExportQuery, 'until'>, until: number, after?: number) => {
+    const lines: string[] = []
+    const ends = { until: positions[until]! }
+    const from = after === undefined ? undefined : positions[after]
+    for await (const page of exportPages(store, { ...query, ...ends }, from)) lines.push(...page.lines)
+    return lines
+  }
+  const names = (line: string) => {
+    const { actorName, merchantName } = JSON.parse(line) as { actorName: string; merchantName: string | null }
+    return [actorName, merchantName]
+  }
+  const last = named.length - 1
+  t.strictSame(
+    (await linesOf(everything, last)).map(names),
+    named.map(([, , , , actorName, merchantName]) => [actorName, merchantName]),
+  )
+  for (const format of ['ndjson', 'csv'] as const)
+    for (const [index] of named.entries()) {
+      const whole = await linesOf({ ...everything, format }, last)
+      t.strictSame(await linesOf({ ...everything, format }, last, index), whole.slice(index + 1), `${format} ${index}`)
+      t.strictSame(await linesOf({ ...everything, format }, index), whole.slice(0, index + 1), `${format} to ${index}`)
+    }
+  const csv = rawCells(`${headOf('csv')}${(await linesOf({ ...everything, format: 'csv' }, last)).join('')}`, ',')
+  const [head = [], ...rows] = csv
+  t.strictSame(
+    rows.map((row) => ['actorName', 'merchantName'].map((name) => row[head.indexOf(name)])),
+    named.map(([, , , , actorName, merchantName]) => [actorName, merchantName ?? '']),
+  )
+})
 
 t.test('an export overwrites no file and does not resume a different export', async (t) => {
   const store = givenLog(logOf([{ transfer: 1, what: 0, minutes: 0, amount: 10_000 }]), 1)

@@ -29,6 +29,7 @@ export async function createEveryPage(world: Dashboard) {
     ['operations', '/operations'],
     ['auditor', `/audit?view=story&id=${states.completed}`],
     ['auditor', `/audit?view=merchant&merchantId=${shop.id}`],
+    ['auditor', `/audit?view=user&id=${body.items[0]!.userId}`],
     ['auditor', '/audit?view=actions'],
     ['administrator', '/audit?view=integrity'],
     ['auditor', '/audit?view=export'],

@@ -55,7 +55,7 @@ t.test('shows the history with the names of users, in full or as of a time', asy
   t.equal((await auditor.get(`/audit/story/${trackingId}?at=noon`)).json().error.code, 40001)
 })
 
-t.test('shows the state of a transfer, a merchant and a statement', async (t) => {
+t.test('shows the state of a transfer, a merchant, a user and a statement', async (t) => {
   const [, created] = await items(`/audit/story/${trackingId}`)
   const state = async (query: string) => (await auditor.get(`/audit/state?${query}`)).json()
   t.match(await state(`of=transfer&id=${trackingId}`), { state: { status: 'Completed' }, statement: null })
@@ -69,6 +69,11 @@ t.test('shows the state of a transfer, a merchant and a statement', async (t) =>
   })
   t.match(await state(`of=statement&id=${own.id}/today`), { error: { code: 40001 } })
   t.match(await state(`of=merchant&id=${randomUUID()}`), { error: { code: 40405 } })
+  const shown = await auditor.get(`/audit/state?of=user&id=${auditor.userId}`)
+  t.match(shown.json(), { state: { name: 'The auditor', role: 'auditor', merchantIds: null }, statement: null })
+  t.notMatch(shown.body, /email|passwordHash|argon2|"v1\./)
+  t.match(await state(`of=user&id=${auditor.userId}&at=2000-01-01`), { error: { code: 40404 } })
+  t.match(await state(`of=user&id=${own.id}`), { error: { code: 40404 } })
 })
 
 t.test('lists actions by actor and by type', async (t) => {
@@ -105,6 +110,7 @@ t.test('an export matches its manifest byte for byte, even if the log has grown 
     })
     t.equal(file.body.trimEnd().split('\n').length, manifest.events + (format === 'csv' ? 1 : 0))
     t.ok(file.body.includes(first))
+    t.ok(file.body.includes(`merchantName${format === 'csv' ? '' : '":"Growing"'}`))
     t.notOk(file.body.includes(other.id), 'the export contains no event of another merchant')
     const later = await auditor.get(`/audit/export?${query}`)
     t.ok(later.body.startsWith(file.body) && later.body.length > file.body.length)

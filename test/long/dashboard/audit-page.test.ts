@@ -55,6 +55,16 @@ else {
     await page.getByRole('region', { name: 'Current state' }).getByText('Total').first().waitFor()
   })
 
+  t.test('shows the access of a user', async (t) => {
+    const page = await openAs('auditor', '/dashboard/audit?view=user')
+    await page.getByRole('button', { name: /Choose a user/ }).click()
+    await page.getByRole('option', { name: nameOf('operator') }).click()
+    const state = page.getByRole('region', { name: 'Current state' })
+    await state.getByText('Two-factor authentication').waitFor()
+    await state.getByText('Operator', { exact: true }).waitFor()
+    t.match(await state.innerText(), /Merchants\s+Blue Shop/)
+  })
+
   t.test('filters activity by type', async (t) => {
     const page = await openAs('auditor', '/dashboard/audit?view=actions&type=TransferCompleted')
     const rows = page.getByRole('region', { name: 'Activity' }).locator('tbody tr')

@@ -1,5 +1,5 @@
 import type { Static } from '@sinclair/typebox'
-import { disclosables } from '../../../domain/disclosure.js'
+import { disclosables } from '../../../domain/disclosable.js'
 import { Type } from '../../../kernel/typebox.js'
 import { Data, Items, List, Nullable, OneOf, Reason, StatementResponse, Text, Time } from '../api.js'
 
@@ -41,19 +41,19 @@ export const AuditStoryResponse = Items(AuditStoryItem)
 export type AuditStoryResponse = Static<typeof AuditStoryResponse>
 
 export const AuditStateQuery = Type.Object({
-  of: OneOf(['transfer', 'merchant', 'statement']),
-  /** A trackingId, a merchantId, or for a statement `<merchantId>` or `<merchantId>/<2026-11-21>`. */
+  of: OneOf(['transfer', 'merchant', 'user', 'statement']),
+  /** A trackingId, a merchantId, a userId, or for a statement `<merchantId>` or `<merchantId>/<2026-11-21>`. */
   id: Type.String({ minLength: 1, maxLength: 128 }),
   at: PointInTime,
 })
 /** Rejected as unknown if it did not exist at that time. */
 export const AuditStateResponse = Type.Object({
-  of: OneOf(['transfer', 'merchant', 'statement']),
+  of: OneOf(['transfer', 'merchant', 'user', 'statement']),
   id: Text,
   /** The position of the last event that counts, or null for an empty statement. */
   position: Nullable(Text),
   recordedAt: Nullable(Time),
-  /** The state of a transfer or a merchant, without secrets. Null for a statement. */
+  /** The state of a transfer, a merchant or a user, without secrets. Null for a statement. */
   state: Nullable(Data),
   /** The lines of a statement. Null for other subjects. */
   statement: Nullable(StatementResponse.properties.items),

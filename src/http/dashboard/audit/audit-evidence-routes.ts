@@ -44,7 +44,7 @@ export const auditEvidenceRoutes: FastifyPluginAsyncTypebox = async (app) => {
     if (made.outcome === 'unverified')
       throw new RequestError('not-verified', { violation: violate('not-verified', { problem: made.reason }) })
     const { bytes } = accepted('disclosure', made)
-    return sendFile(reply, `evidence-${trackingId}.zip`, 'application/zip', bytes)
+    return sendFile(reply, `transfer_evidence_${trackingId}.zip`, 'application/zip', bytes)
   })
   const disclose = create({ params, body: RequestDisclosureBody }, DisclosureResponse)
   app.post('/audit/evidence/:trackingId/disclosure', disclose, async (request) => {

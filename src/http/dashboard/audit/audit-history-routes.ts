@@ -24,6 +24,13 @@ const actionsLimit = 100
 /** The limit of events per response, which takes some tens of milliseconds. */
 const maxLookedAt = 20_000
 
+const unknown = {
+  transfer: 'unknown-transfer',
+  merchant: 'unknown-merchant',
+  user: 'unknown-user',
+  statement: 'unknown-merchant',
+} as const
+
 export const auditHistoryRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { readers, exportSealing } = app.services
   const read = app.viewers.allow('audit:read')
@@ -58,7 +65,7 @@ export const auditHistoryRoutes: FastifyPluginAsyncTypebox = async (app) => {
       : readers.page(by, 'state', query))
     await checkSession(request)
     if (found === 'malformed') throw invalid('id', 'merchant-day-invalid')
-    if (!found) throw new RequestError(of === 'transfer' ? 'unknown-transfer' : 'unknown-merchant')
+    if (!found) throw new RequestError(unknown[of])
     return withNamedActors(found, actorNames(request))
   })
   app.get('/audit/actions', read({ querystring: AuditActionsQuery }, AuditActionsResponse), async (request) => {

@@ -7,6 +7,7 @@ import { AuditExport } from './AuditExport'
 import { IntegrityView } from './IntegrityView'
 import { MerchantHistory } from './MerchantHistory'
 import { TransferHistory } from './TransferHistory'
+import { UserHistory } from './UserHistory'
 import './AuditPage.css'
 
 const route = getRouteApi('/pages/audit')
@@ -19,6 +20,7 @@ export function AuditPage() {
   const views = [
     { id: 'transfer', label: text('audit.view.transfer'), content: <TransferHistory /> },
     { id: 'merchant', label: text('audit.view.merchant'), content: <MerchantHistory /> },
+    { id: 'user', label: text('audit.view.user'), content: <UserHistory /> },
     { id: 'actions', label: text('audit.view.actions'), content: <AuditActionList /> },
     { id: 'integrity', label: text('audit.view.integrity'), content: <IntegrityView /> },
     { id: 'export', label: text('audit.view.export'), content: <AuditExport /> },

@@ -37,7 +37,7 @@ export function StateAtTime({ of, id, at, changed = [] }: StateAtTimeProps) {
                 <code>{position}</code>
               </p>
             )}
-            {state && <Fields data={state} changed={changed} />}
+            {state && <Fields data={of === 'user' ? withoutUserId(state) : state} changed={changed} />}
             {changed.length > 0 && <p className="muted small">{text('audit.changedHelp')}</p>}
             {statement &&
               (statement.length === 0 ? (
@@ -52,6 +52,11 @@ export function StateAtTime({ of, id, at, changed = [] }: StateAtTimeProps) {
   )
 }
 
+/** The page names the user already, and the label of `userId` is that of a merchant's customer. */
+function withoutUserId({ userId: _, ...shown }: { readonly [field: string]: unknown }): object {
+  return shown
+}
+
 function Fields({ data, changed }: { readonly data: object; readonly changed: readonly string[] }) {
   const text = useText()
   const fieldName = useFieldName()
@@ -61,7 +66,9 @@ function Fields({ data, changed }: { readonly data: object; readonly changed: re
         <div key={name} data-changed={changed.includes(name) || undefined}>
           <dt>{fieldName(name)}</dt>
           <dd>
-            {!hasValue(name, value) || (Array.isArray(value) && value.length === 0) ? (
+            {name === 'merchantIds' && value === null ? (
+              text('common.allMerchants')
+            ) : !hasValue(name, value) || (Array.isArray(value) && value.length === 0) ? (
               <span className="muted">{text('common.none')}</span>
             ) : (
               Object.entries([value].flat()).map(([key, each]) => {

@@ -16,6 +16,7 @@ import { dataOf, fieldText } from '../../components/form-data'
 import { Loaded } from '../../components/Loaded'
 import { TextField } from '../../components/TextField'
 import { AuditTimeline } from './AuditTimeline'
+import { EvidenceCard } from './EvidenceCard'
 import { PointInTimeField } from './PointInTimeField'
 import { ProofDownload } from './ProofDownload'
 import { StateAtTime } from './StateAtTime'
@@ -81,7 +82,10 @@ function History({ id, at, onSelect }: HistoryProps) {
           {({ items }) => <AuditTimeline items={items} changes={changes} at={at} onSelect={onSelect} />}
         </Loaded>
       </Card>
-      <StateAtTime of="transfer" id={id} at={at} changed={changed?.map(({ name }) => name)} />
+      <div className="stack">
+        <StateAtTime of="transfer" id={id} at={at} changed={changed?.map(({ name }) => name)} />
+        <EvidenceCard trackingId={id} />
+      </div>
     </div>
   )
 }

@@ -18,6 +18,7 @@ const valueTexts: { readonly [field: string]: (value: string) => string } = {
   cancelReason: (value) => `transfer.cancelReason.${value}`,
   requireSignature: (value) => `merchants.signature.${value}`,
   scopes: (value) => `merchants.scope.${value}`,
+  role: (value) => `common.role.${value}`,
 }
 
 /** Shows the value of a field. The members of a list are separated by commas. */
@@ -27,7 +28,8 @@ export function FieldValue({ name, value }: { readonly name: string; readonly va
   const merchantName = useMerchantName()
   const methodName = usePaymentMethodName()
   if (typeof value === 'string') {
-    const label = name === 'merchantId' ? merchantName(value) : known(valueTexts[name]?.(value) ?? '')
+    const label =
+      name === 'merchantId' || name === 'merchantIds' ? merchantName(value) : known(valueTexts[name]?.(value) ?? '')
     if (label !== undefined) return <bdi>{label}</bdi>
   }
   if (name === 'paymentMethod' && typeof value === 'number') return methodName(value)
