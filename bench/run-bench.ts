@@ -15,6 +15,7 @@ const parts = [
   'live-view',
   'fairness',
   'processes',
+  'evidence',
 ]
 /** The parts that run only if they are named, because they take minutes to hours. */
 const onRequest = ['growth']
