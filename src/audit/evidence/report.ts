@@ -13,8 +13,8 @@ export interface ReportTexts {
     readonly hidden: readonly string[]
     /** The fields that name the actor of an event or of a step. */
     readonly actors: readonly string[]
-    /** The settings of the merchant that decide about transfers, in the order of the report. */
-    readonly settings: readonly string[]
+    /** The settings of the merchant that decide about transfers of a kind, in the order of the report. */
+    readonly settings: { readonly [kind: string]: readonly string[] }
     /** The types of events that state what a user was allowed to do. */
     readonly people: readonly string[]
     /** The types of the merchant's events that the timeline contains. */
@@ -100,6 +100,8 @@ export function reportOf(evidence: OpenedEvidence, texts: ReportTexts, language:
     if (field.endsWith('Ms')) return `${given} ms`
     if (/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/.test(given)) return time(given)
     if (rules.actors.includes(field)) return person(given, index)
+    if (field === 'merchantIds' && given === first.data.merchantId)
+      return String(settingsBefore(index).get('name')?.value ?? given)
     return known(values, `${field}.${given}`) ?? given
   }
   const isNothing = (value: Json): boolean => {
@@ -135,8 +137,10 @@ export function reportOf(evidence: OpenedEvidence, texts: ReportTexts, language:
     add(`<thead><tr>${cells}<th class="leaf">${escaped(text('leaf'))}</th></tr></thead>`)
   }
   const endSection = () => add('</table>', '</section>')
-  const row = (event: ProvenEvent, ...cells: readonly string[]) =>
-    add(`<tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}<td class="leaf">${leaf(event)}</td></tr>`)
+  const row = (event: ProvenEvent, ...cells: readonly string[]) => {
+    const time = `<td class="time">${escaped(recorded(event))}</td>`
+    add(`<tr>${time}${cells.map((cell) => `<td>${cell}</td>`).join('')}<td class="leaf">${leaf(event)}</td></tr>`)
+  }
 
   const requested = money(minorIn(first.data.amountMinor))
   const kind = first.type === 'DepositCreated' ? 'deposit' : 'withdrawal'
@@ -189,7 +193,7 @@ export function reportOf(evidence: OpenedEvidence, texts: ReportTexts, language:
 
   section('settings')
   const settings = settingsBefore(first.index)
-  for (const name of rules.settings) {
+  for (const name of rules.settings[kind]!) {
     const setting = settings.get(name)
     if (setting) fact(label(name), valueText(name, setting.value, first.index), setting.from)
   }
@@ -197,7 +201,7 @@ export function reportOf(evidence: OpenedEvidence, texts: ReportTexts, language:
 
   const roles = of('user').filter((event) => event.index < last.index && rules.people.includes(event.type))
   if (roles.length > 0) {
-    section('people', 'name', 'event', 'time')
+    section('people', 'time', 'name', 'event')
     const users = [...new Set(roles.map(({ stream }) => stream))]
     for (const event of users.flatMap((user) => roles.filter(({ stream }) => stream === user))) {
       const { role, merchantIds, by } = event.data
@@ -208,7 +212,7 @@ export function reportOf(evidence: OpenedEvidence, texts: ReportTexts, language:
       ]
       const name = String(rolesOf(event.stream.slice(streamPrefix.user.length))[0]!.data.name)
       const what = [known(names, event.type), ...details].join('; ')
-      row(event, escaped(name), escaped(what), escaped(recorded(event)))
+      row(event, escaped(name), escaped(what))
     }
     endSection()
   }
@@ -234,7 +238,7 @@ export function reportOf(evidence: OpenedEvidence, texts: ReportTexts, language:
     ].map(([name, value]) => `<dt>${escaped(name)}</dt><dd>${escaped(value)}</dd>`)
     const name = `<b>${escaped(known(names, type) ?? type)}</b>`
     const list = details.length === 0 ? '' : `<dl>${details.join('')}</dl>`
-    row(event, escaped(recorded(event)), `${name}${list}`, escaped(person(actor, index)))
+    row(event, `${name}${list}`, escaped(person(actor, index)))
   }
   endSection()
 

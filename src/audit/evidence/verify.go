@@ -2,8 +2,8 @@
 //
 //	go run verify.go PACKAGE.zip --key VERIFIER_KEY [--earlier EARLIER.zip|CHECKPOINT_FILE]
 //
-// It implements docs/auditing/evidence.md and these specifications, and shares no code with transferd: RFC 9162 2.1.3 and 2.1.4
-// (proofs), C2SP signed-note and tlog-checkpoint. It is short so that you can read it before you rely on it.
+// It implements docs/auditing/evidence.md and these specifications, and shares no code with transferd: RFC 9162 2.1.3
+// and 2.1.4 (proofs), C2SP signed-note and tlog-checkpoint. It is short so that you can read it before you rely on it.
 package main
 
 import (
@@ -29,12 +29,13 @@ import (
 
 const (
 	format      = "transferd-evidence/1"
-	textsSHA256 = "05e2d1628085c8708776fbd4db4545627753168b06e1a4309b6adfdb380d7bc2"
+	textsSHA256 = "87d652065437ae29f47a33aacfe7dfbfdf876a058351c2bf6cf1f75e30b9f7ea"
 )
 
 var (
 	names = []string{
-		"README.txt", "evidence.json", "manifest.txt", "report.html", "report.tr.html", "texts.json", "verify.go", "verify.py",
+		"README.txt", "evidence.json", "manifest.txt", "report.html", "report.tr.html",
+		"texts.json", "verify.go", "verify.py",
 	}
 	reports = [][2]string{{"report.html", "en"}, {"report.tr.html", "tr"}}
 )
@@ -64,7 +65,7 @@ func about(what string, work func()) {
 
 // 1. The container
 
-// unpack returns the contents by name. It builds each header from the name and the content, so that it can have no other form.
+// unpack returns the contents by name. It builds each header from name and content, so that it can have no other form.
 func unpack(data []byte) map[string][]byte {
 	files, directory, at := map[string][]byte{}, []byte{}, 0
 	for _, name := range names {
@@ -205,7 +206,8 @@ func checkManifest(files map[string][]byte, key verifierKey) {
 		require(same, "it does not name exactly the files of a package")
 	})
 	for place, name := range others {
-		require(hashes[place] == hex.EncodeToString(hashOf(files[name])), "%s: its SHA-256 is not the one in manifest.txt", name)
+		found := hex.EncodeToString(hashOf(files[name]))
+		require(hashes[place] == found, "%s: its SHA-256 is not the one in manifest.txt", name)
 	}
 }
 
@@ -386,8 +388,8 @@ type evidence struct {
 	events             []*event
 }
 
-// event is an event of the log. If personal data is disclosed, commitments has the hash of each personal field, disclosedNames the
-// disclosed ones in their order, and disclosed their values.
+// event is an event of the log. If personal data is disclosed, commitments has the hash of each personal field,
+// disclosedNames the disclosed ones in their order, and disclosed their JSON texts.
 type event struct {
 	index, revision, recordedAtMs uint64
 	leaf, stream, id, kind        string
@@ -452,8 +454,8 @@ func readEvidence(text string, key verifierKey) evidence {
 	return found
 }
 
-// checkStreams checks that these are the events of the table in docs/auditing/evidence.md, except that no event of a part of a stream
-// is missing.
+// checkStreams checks that these are the events of the table in docs/auditing/evidence.md. If a package has a part of a
+// stream only, no check shows that this part is complete.
 func checkStreams(trackingID string, events []*event) {
 	expected, ofTransfer := map[string]uint64{}, []*event{}
 	for _, e := range events {
@@ -494,7 +496,8 @@ func checkStreams(trackingID string, events []*event) {
 		})
 	}
 	isOwn := map[string]bool{
-		"transfer-" + trackingID: true, "payment-" + trackingID: true, "callback-" + trackingID: true, "payouts-" + merchantID: true,
+		"transfer-" + trackingID: true, "payment-" + trackingID: true,
+		"callback-" + trackingID: true, "payouts-" + merchantID: true,
 	}
 	after := map[string]bool{}
 	for _, e := range events {
@@ -661,8 +664,8 @@ type report struct {
 func render(found evidence, texts any, language string) string {
 	translated := objectIn(objectIn(texts).get(language))
 	part := func(name string) object { return objectIn(translated.get(name)) }
-	r := &report{evidence: found, rules: objectIn(objectIn(texts).get("rules")), texts: part("report"), labels: part("fields"),
-		values: part("values"), names: part("events")}
+	r := &report{evidence: found, rules: objectIn(objectIn(texts).get("rules"))}
+	r.texts, r.labels, r.values, r.names = part("report"), part("fields"), part("values"), part("events")
 	r.own = r.ofKind("transfer")
 	r.currency = r.ofKind("installation")[0].data
 	for _, e := range r.ofKind("privacy") {
@@ -701,7 +704,7 @@ func render(found evidence, texts any, language string) string {
 		"</header>")
 	r.addTransfer(status, changed)
 	r.addAmounts(kind, requested)
-	r.addSettings()
+	r.addSettings(kind)
 	r.addPeople()
 	r.addTimeline()
 	r.addProof()
@@ -714,7 +717,8 @@ func (r *report) add(lines ...string) {
 }
 
 func (r *report) fact(name, value string, sources ...*event) {
-	r.add("<tr><th>" + escaped(name) + "</th><td>" + escaped(value) + `</td><td class="leaf">` + leaves(sources...) + "</td></tr>")
+	cells := "<th>" + escaped(name) + "</th><td>" + escaped(value) + "</td>"
+	r.add("<tr>" + cells + `<td class="leaf">` + leaves(sources...) + "</td></tr>")
 }
 
 func (r *report) section(name string, heads ...string) {
@@ -733,7 +737,8 @@ func (r *report) endSection() {
 }
 
 func (r *report) row(e *event, cells ...string) {
-	r.add("<tr><td>" + strings.Join(cells, "</td><td>") + `</td><td class="leaf">` + leaves(e) + "</td></tr>")
+	time := `<td class="time">` + escaped(recorded(e)) + "</td>"
+	r.add("<tr>" + time + "<td>" + strings.Join(cells, "</td><td>") + `</td><td class="leaf">` + leaves(e) + "</td></tr>")
 }
 
 func (r *report) addTransfer(status string, changed *event) {
@@ -797,11 +802,11 @@ func (r *report) addAmounts(kind, requested string) {
 	r.endSection()
 }
 
-func (r *report) addSettings() {
+func (r *report) addSettings(kind string) {
 	first := r.own[0]
 	r.section("settings")
 	settings := r.settingsBefore(first.index)
-	for _, each := range array(r.rules.get("settings")) {
+	for _, each := range array(r.rules.get("settings").(object).get(kind)) {
 		if set, has := settings[str(each)]; has {
 			r.fact(r.label(str(each)), r.valueText(str(each), set.value, first.index), set.from)
 		}
@@ -822,7 +827,7 @@ func (r *report) addPeople() {
 	if len(roles) == 0 {
 		return
 	}
-	r.section("people", "name", "event", "time")
+	r.section("people", "time", "name", "event")
 	for _, user := range users {
 		name := plain(r.before(user, r.head.size)[0].data.get("name"))
 		for _, e := range roles {
@@ -839,14 +844,15 @@ func (r *report) addPeople() {
 			if data.has("by") {
 				details = append(details, r.person(plain(data.get("by")), e.index))
 			}
-			r.row(e, escaped(name), escaped(strings.Join(details, "; ")), escaped(recorded(e)))
+			r.row(e, escaped(name), escaped(strings.Join(details, "; ")))
 		}
 	}
 	r.endSection()
 }
 
 var timelineKinds = map[string]bool{
-	"transfer": true, "payment": true, "callback": true, "payouts": true, "wallet": true, "bankentries": true, "privacy": true,
+	"transfer": true, "payment": true, "callback": true, "payouts": true,
+	"wallet": true, "bankentries": true, "privacy": true,
 }
 
 func (r *report) addTimeline() {
@@ -875,7 +881,7 @@ func (r *report) addTimeline() {
 		if list != "" {
 			what += "<dl>" + list + "</dl>"
 		}
-		r.row(e, escaped(recorded(e)), what, escaped(r.person(actor, e.index)))
+		r.row(e, what, escaped(r.person(actor, e.index)))
 	}
 	r.endSection()
 }
@@ -1043,6 +1049,11 @@ func (r *report) givenText(field, given string, index uint64) string {
 		return given[:10] + " " + given[11:19] + " UTC"
 	case r.isRule("actors", field):
 		return r.person(given, index)
+	case field == "merchantIds" && given == plain(r.own[0].data.get("merchantId")):
+		if name, has := r.settingsBefore(index)["name"]; has {
+			return plain(name.value)
+		}
+		return given
 	}
 	return known(r.values, field+"."+given, given)
 }
@@ -1129,13 +1140,14 @@ func isNothing(value any) bool {
 	return false
 }
 
-// Ranges instead of Unicode's categories, which differ between the versions of the languages.
+// Characters without a shape of their own, which could hide or reorder others. These are ranges instead of Unicode's
+// categories, which differ between the versions of the languages.
 var special = regexp.MustCompile("[&<>\"\x00-\x1f\x7f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f" +
 	"\ufeff\ufff9-\ufffd\U000e0000-\U000e007f]")
 var entities = map[string]string{"&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;"}
 
-// escaped returns a text for HTML, in which characters without a shape of their own, which could hide or reorder others, are visible. Go
-// reads half of a surrogate pair as U+FFFD.
+// escaped returns a text for HTML, with hidden characters as \u and their number. Go reads half of a surrogate pair as
+// U+FFFD.
 func escaped(text string) string {
 	return special.ReplaceAllStringFunc(text, func(character string) string {
 		if entity, has := entities[character]; has {
@@ -1165,7 +1177,8 @@ func check(data []byte, key verifierKey) (found evidence) {
 	var files map[string][]byte
 	about("container", func() { files = unpack(data) })
 	checkManifest(files, key)
-	require(hex.EncodeToString(hashOf(files["texts.json"])) == textsSHA256, "texts.json: these are not the texts of this version")
+	texts := hex.EncodeToString(hashOf(files["texts.json"]))
+	require(texts == textsSHA256, "texts.json: these are not the texts of this version")
 	about("evidence.json", func() { found = readEvidence(string(files["evidence.json"]), key) })
 	checkReports(files, found)
 	return found

@@ -3,16 +3,16 @@
 
     python3 verify.py PACKAGE.zip --key VERIFIER_KEY [--earlier EARLIER.zip|CHECKPOINT_FILE]
 
-It implements docs/auditing/evidence.md and these specifications, and shares no code with transferd: RFC 8032 (Ed25519), RFC 9162
-2.1.3 and 2.1.4 (proofs), C2SP signed-note and tlog-checkpoint. It is short so that you can read it before you rely on it.
+It implements docs/auditing/evidence.md and these specifications, and shares no code with transferd: RFC 8032 (Ed25519),
+RFC 9162 2.1.3 and 2.1.4 (proofs), C2SP signed-note and tlog-checkpoint. It is short so that you can read it before you
+rely on it.
 """
 import argparse, base64, collections, contextlib, datetime, hashlib, json, re, struct, sys, zlib
 
 FORMAT = "transferd-evidence/1"
-TEXTS_SHA256 = "05e2d1628085c8708776fbd4db4545627753168b06e1a4309b6adfdb380d7bc2"
-NAMES = [
-    "README.txt", "evidence.json", "manifest.txt", "report.html", "report.tr.html", "texts.json", "verify.go", "verify.py",
-]  # fmt: skip
+TEXTS_SHA256 = "87d652065437ae29f47a33aacfe7dfbfdf876a058351c2bf6cf1f75e30b9f7ea"
+NAMES = ["README.txt", "evidence.json", "manifest.txt", "report.html", "report.tr.html"]
+NAMES += ["texts.json", "verify.go", "verify.py"]
 REPORTS = {"report.html": "en", "report.tr.html": "tr"}
 
 
@@ -40,7 +40,7 @@ def about(what):
 
 
 def unpack(data):
-    """Returns the contents by name. Builds each header from the name and the content, so that it can have no other form."""
+    """Returns the contents by name. Builds each header from name and content, so that it can have no other form."""
     files, directory, at = {}, b"", 0
     for name in NAMES:
         content_at = at + 30 + len(name)
@@ -68,7 +68,8 @@ def first_difference(left, right):
     """Returns the place of the first different byte, or None."""
     if left == right:
         return None
-    return next((place for place, pair in enumerate(zip(left, right)) if pair[0] != pair[1]), min(len(left), len(right)))
+    places = (place for place, pair in enumerate(zip(left, right)) if pair[0] != pair[1])
+    return next(places, min(len(left), len(right)))
 
 
 # 2. Signatures. Ed25519 on points (X, Y, Z, T) with x = X/Z, y = Y/Z, xy = T/Z, as in RFC 8032, 5.1.4
@@ -125,7 +126,8 @@ def is_signed(public, message, signature):
 
 def open_note(note, key):
     """Returns the text of a note that the key has signed, and the number of its signatures."""
-    require(note.endswith("\n") and all(c >= " " or c == "\n" for c in note), "it has no newline at its end, or control characters")
+    holds = note.endswith("\n") and all(c >= " " or c == "\n" for c in note)
+    require(holds, "it has no newline at its end, or control characters")
     text, _, lines = note.rpartition("\n\n")
     text += "\n"
     ours, signatures = None, lines[:-1].split("\n")
@@ -193,7 +195,8 @@ def no_constant(name):
 
 def fields(value, names, optional=None):
     """Returns the members of an object that has exactly these names."""
-    require(type(value) is dict and set(value) - {optional} == set(names.split()), f"an object does not have exactly these fields: {names}")
+    holds = type(value) is dict and set(value) - {optional} == set(names.split())
+    require(holds, f"an object does not have exactly these fields: {names}")
     return [value[name] for name in names.split()]
 
 
@@ -276,7 +279,11 @@ Package = collections.namedtuple("Package", "tracking_id origin head older event
 
 
 class Event:
-    """An event of the log. `disclosed` has the values of the disclosed fields by name, and `personal` the number of personal fields."""
+    """An event of the log.
+
+    If personal data is disclosed, `personal` is the number of personal fields, and `disclosed` has the JSON texts of
+    the disclosed ones by name.
+    """
 
     def __init__(self, index, leaf):
         self.index, self.leaf, self.disclosed, self.personal = index, leaf, {}, None
@@ -320,10 +327,14 @@ def read_evidence(text, key):
 
 
 def check_streams(tracking_id, events):
-    """Checks that these are the events of the table in docs/auditing/evidence.md, except that no event of a part of a stream is missing."""
+    """Checks that these are the events of the table in docs/auditing/evidence.md.
+
+    If a package has a part of a stream only, no check shows that this part is complete.
+    """
     expected = {}
     for event in events:
-        next_revision, is_part = expected.get(event.stream, 0), event.stream.startswith(("payouts-", "bankentries-", "wallet-"))
+        next_revision = expected.get(event.stream, 0)
+        is_part = event.stream.startswith(("payouts-", "bankentries-", "wallet-"))
         holds = event.revision == next_revision or (is_part and event.revision > next_revision)
         require(holds, f"event {event.index}: {event.stream} has revision {event.revision} instead of {next_revision}")
         expected[event.stream] = event.revision + 1
@@ -349,12 +360,14 @@ def check_streams(tracking_id, events):
         stream, data = event.stream, event.data
         is_of_transfer = type(data.get("trackingId")) is str and data["trackingId"] == tracking_id
         if stream in (f"merchant-{merchant_id}", "integrity-log") or stream in users:
-            require(event.index < last or stream not in after, f"event {event.index}: {stream} has two events after the transfer's last one")
+            holds = event.index < last or stream not in after
+            require(holds, f"event {event.index}: {stream} has two events after the transfer's last one")
             after |= {stream} if event.index > last else set()
             continue
         if stream.startswith("bankentries-"):
             payment = data.get("paymentId")
-            belongs = is_of_transfer or (event.type == "BankPaymentRecorded" and type(payment) is str and payment in payments)
+            is_named = event.type == "BankPaymentRecorded" and type(payment) is str and payment in payments
+            belongs = is_of_transfer or is_named
         elif stream.startswith("wallet-") or stream in own:
             belongs = is_of_transfer
         else:
@@ -369,7 +382,8 @@ def check_wallets(tracking_id, events):
     for event in events:
         account = event.stream[len("wallet-") :]
         if event.stream.startswith("wallet-"):
-            require(re.fullmatch("[1-9][0-9]*", account) and account in paid, f"event {event.index}: {event.stream} names an account that is not disclosed")
+            holds = re.fullmatch("[1-9][0-9]*", account) and account in paid
+            require(holds, f"event {event.index}: {event.stream} names an account that is not disclosed")
 
 
 # 6. Disclosed personal data
@@ -393,7 +407,8 @@ def disclose(disclosed, events):
             last = index
             require(index in events, "the package does not contain the event")
             event, hashes = events[index], array(hashes)
-            require(all(re.fullmatch("[0-9a-f]{64}", string(each)) for each in hashes), "a hash does not have 64 hex digits")
+            holds = all(re.fullmatch("[0-9a-f]{64}", string(each)) for each in hashes)
+            require(holds, "a hash does not have 64 hex digits")
             commitment = sha256("\n".join(["transferd-fields/1", *hashes]).encode())
             expected = base64.urlsafe_b64encode(commitment).decode().rstrip("=")
             require(sealed_parts(event.data.get("sealed")).group(2) == expected, "its hashes do not match the event")
@@ -421,7 +436,8 @@ def check_earlier(data, package, key):
     earlier = check(data, key) if data.startswith(b"PK") else None
     size, root = earlier.head if earlier else open_checkpoint(data.decode(), key)
     known = [head for head in (package.older, package.head) if head is not None and head[0] == size]
-    require(known, f"the package does not continue its log of {size} events: make the package with --from this checkpoint")
+    advice = "make the package with --from this checkpoint"
+    require(known, f"the package does not continue its log of {size} events: {advice}")
     require(known[0][1] == root, f"its log of {size} events is different: the log was changed")
     leaves = {event.index: event.leaf for event in package.events}
     for event in earlier.events if earlier else ():
@@ -453,14 +469,17 @@ def render(package, texts, language):
     def money(minor):
         digits = str(abs(minor)).rjust(3, "0")
         whole = f"{int(digits[:-2]):,}".replace(",", text("group"))
-        cents = "" if currency.get("decimals") == Number("0") and digits.endswith("00") else text("decimal") + digits[-2:]
+        is_whole = currency.get("decimals") == Number("0") and digits.endswith("00")
+        cents = "" if is_whole else text("decimal") + digits[-2:]
         return f"{'-' if minor < 0 else ''}{whole}{cents} {plain(currency['currency'])}"
 
     def settings_before(index):
         """Returns the merchant's settings before an event, each with the event that set it."""
         settings = {}
         for event in of_kind("merchant"):
-            changes = event.data.get("settings") if event.data.get("settings") is not None else event.data.get("changes")
+            changes = event.data.get("settings")
+            if changes is None:
+                changes = event.data.get("changes")
             if event.index < index and type(changes) is dict:
                 settings.update((name, (value, event)) for name, value in changes.items())
         return settings
@@ -488,9 +507,10 @@ def render(package, texts, language):
         if type(value) is bool:
             return text("yes" if value else "no")
         if type(value) is list:
-            return ", ".join(value_text(field, each, index) for each in value) or text("none")
+            return ", ".join([value_text(field, each, index) for each in value] or [text("none")])
         if type(value) is dict:
-            return ", ".join(f"{label(name)} {value_text(name, each, index)}" for name, each in value.items()) or text("none")
+            parts = [f"{label(name)} {value_text(name, each, index)}" for name, each in value.items()]
+            return ", ".join(parts or [text("none")])
         given = plain(value)
         if field.endswith("Minor") and re.fullmatch("-?[0-9]{1,30}", given):
             return money(int(given))
@@ -498,7 +518,11 @@ def render(package, texts, language):
             return f"{given} ms"
         if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z", given):
             return f"{given[:10]} {given[11:19]} UTC"
-        return person(given, index) if field in rules["actors"] else values.get(f"{field}.{given}", given)
+        if field in rules["actors"]:
+            return person(given, index)
+        if field == "merchantIds" and given == first.data["merchantId"]:
+            return plain(settings_before(index).get("name", (given, None))[0])
+        return values.get(f"{field}.{given}", given)
 
     def personal(event):
         """Returns the personal fields of an event as label and value, and what is not disclosed of them."""
@@ -518,7 +542,8 @@ def render(package, texts, language):
     lines = []
 
     def fact(name, value, *sources):
-        lines.append(f'<tr><th>{escaped(name)}</th><td>{escaped(value)}</td><td class="leaf">{leaves(*sources)}</td></tr>')
+        cells = f"<th>{escaped(name)}</th><td>{escaped(value)}</td>"
+        lines.append(f'<tr>{cells}<td class="leaf">{leaves(*sources)}</td></tr>')
 
     def section(name, *heads):
         lines.extend(["<section>", f"<h2>{escaped(text(name))}</h2>", "<table>"])
@@ -530,7 +555,9 @@ def render(package, texts, language):
         lines.extend(["</table>", "</section>"])
 
     def row(event, *cells):
-        lines.append(f'<tr>{"".join(f"<td>{cell}</td>" for cell in cells)}<td class="leaf">{leaves(event)}</td></tr>')
+        contents = "".join(f"<td>{cell}</td>" for cell in cells)
+        time = f'<td class="time">{escaped(recorded(event))}</td>'
+        lines.append(f'<tr>{time}{contents}<td class="leaf">{leaves(event)}</td></tr>')
 
     requested = money(minor_in(first.data["amountMinor"]))
     kind = "deposit" if first.type == "DepositCreated" else "withdrawal"
@@ -582,7 +609,7 @@ def render(package, texts, language):
     end_section()
 
     section("settings")
-    for name in rules["settings"]:
+    for name in rules["settings"][kind]:
         if name in settings:
             value, source = settings[name]
             fact(label(name), value_text(name, value, first.index), source)
@@ -590,7 +617,7 @@ def render(package, texts, language):
 
     roles = [event for event in of_kind("user") if event.index < last.index and event.type in rules["people"]]
     if roles:
-        section("people", "name", "event", "time")
+        section("people", "time", "name", "event")
         for user in dict.fromkeys(event.stream for event in roles):
             created = next(event for event in events if event.stream == user)
             for event in (event for event in roles if event.stream == user):
@@ -598,10 +625,11 @@ def render(package, texts, language):
                 if "role" in data:
                     details.append(value_text("role", data["role"], event.index))
                 if type(data.get("merchantIds")) is list:
-                    details.append(f"{label('merchantIds')} {value_text('merchantIds', data['merchantIds'], event.index)}")
+                    merchants = value_text("merchantIds", data["merchantIds"], event.index)
+                    details.append(f"{label('merchantIds')} {merchants}")
                 if "by" in data:
                     details.append(person(plain(data["by"]), event.index))
-                row(event, escaped(plain(created.data["name"])), escaped("; ".join(details)), escaped(recorded(event)))
+                row(event, escaped(plain(created.data["name"])), escaped("; ".join(details)))
         end_section()
 
     section("timeline", "time", "event", "who")
@@ -617,17 +645,19 @@ def render(package, texts, language):
             is_repeated = is_amount or (name == "by" and value == actor)
             if not (name in rules["hidden"] or is_nothing(value) or is_repeated):
                 details.append((label(name), value_text(name, value, event.index)))
-        listed = "".join(f"<dt>{escaped(name)}</dt><dd>{escaped(value)}</dd>" for name, value in details + personal(event))
+        details += personal(event)
+        listed = "".join(f"<dt>{escaped(name)}</dt><dd>{escaped(value)}</dd>" for name, value in details)
         what = f"<b>{escaped(names.get(event.type, event.type))}</b>" + (f"<dl>{listed}</dl>" if listed else "")
-        row(event, escaped(recorded(event)), what, escaped(person(actor, event.index)))
+        row(event, what, escaped(person(actor, event.index)))
     end_section()
 
     section("proof")
     size, root = package.head
-    proven = [("log", package.origin), ("treeSize", str(size)), ("root", base64.b64encode(root).decode()), ("events", str(len(events)))]
-    for name, value in proven:
-        lines.append(f'<tr><th>{escaped(text(name))}</th><td colspan="2">{escaped(value)}</td></tr>')
-    lines += ["</table>", f"<p>{escaped(text('proofNote'))}</p>", f"<p>{escaped(text('limits'))}</p>", "</section>", "</body>", "</html>", ""]
+    encoded = base64.b64encode(root).decode()
+    for name, value in [("log", package.origin), ("treeSize", size), ("root", encoded), ("events", len(events))]:
+        lines.append(f'<tr><th>{escaped(text(name))}</th><td colspan="2">{escaped(str(value))}</td></tr>')
+    notes = [f"<p>{escaped(text(name))}</p>" for name in ("proofNote", "limits")]
+    lines += ["</table>", *notes, "</section>", "</body>", "</html>", ""]
     return "\n".join(lines)
 
 
@@ -660,19 +690,20 @@ def is_nothing(value):
     return value is None or value is False or (type(value) in (str, list, dict) and value in ("", "0", [], {}))
 
 
-# Ranges instead of Unicode's categories, which differ between the versions of the languages.
-SPECIAL = re.compile(
-    '[&<>"\0-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffd\ud800-\udfff\U000e0000-\U000e007f]'
-)
+# Characters without a shape of their own, which could hide or reorder others. These are ranges instead of Unicode's
+# categories, which differ between the versions of the languages.
+HIDDEN = r"\0-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffd"
+HIDDEN += r"\U000e0000-\U000e007f"
+# Not every language can represent half of a surrogate pair.
+SPECIAL = re.compile(r'[&<>"' + HIDDEN + r"\ud800-\udfff]")
 ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 
 
 def escaped(text):
-    """Returns a text for HTML, in which characters without a shape of their own, which could hide or reorder others, are visible."""
+    """Returns a text for HTML, with hidden characters as \\u and their number."""
 
     def visible(match):
         code = ord(match[0])
-        # Not every language can represent half of a surrogate pair.
         return ENTITIES.get(match[0]) or f"\\u{0xFFFD if 0xD800 <= code <= 0xDFFF else code:04x}"
 
     return SPECIAL.sub(visible, text)
