@@ -78,7 +78,7 @@ t.test(
     t.match(stdout, /The log verifies: it matches its tree and signature\./)
     t.match(
       stdout,
-      new RegExp(`proves \\d+ events? of the transfer ${trackingId} at a\\s+tree\\s+size\\s+of\\s+\\d+\\.`),
+      new RegExp(`proves \\d+ events? of the deposit ${trackingId} at a\\s+tree\\s+size\\s+of\\s+\\d+\\.`),
     )
     t.match(stdout, /It matches the checkpoint of \d+ events that you kept\./)
 
