@@ -73,7 +73,8 @@ export function reportOf(evidence: OpenedEvidence, texts: ReportTexts, language:
   }
   const rolesOf = (userId: string) => of('user').filter(({ stream }) => stream === userStream(userId))
   const person = (actor: string, index: number): string => {
-    const [kind, id] = [actor.slice(0, actor.indexOf(':')), actor.slice(actor.indexOf(':') + 1)]
+    const colon = Math.max(0, actor.indexOf(':'))
+    const [kind, id] = [actor.slice(0, colon), actor.slice(colon + 1)]
     if (kind === 'user') {
       const before = rolesOf(id).filter((event) => event.index < index)
       const role = before.findLast(({ data }) => 'role' in data)?.data.role

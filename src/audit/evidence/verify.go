@@ -627,7 +627,7 @@ func discloseFields(e *event, list []any) {
 func checkEarlier(data []byte, newer evidence, key verifierKey) {
 	var earlier evidence
 	if bytes.HasPrefix(data, []byte("PK")) {
-		earlier = check(data, key)
+		_, earlier = checkEvidence(data, key)
 	} else {
 		earlier.head = openCheckpoint(string(data), key)
 	}
@@ -1173,15 +1173,20 @@ func checkReports(files map[string][]byte, found evidence) {
 }
 
 // check returns the content of a valid package.
-func check(data []byte, key verifierKey) (found evidence) {
-	var files map[string][]byte
-	about("container", func() { files = unpack(data) })
-	checkManifest(files, key)
+func check(data []byte, key verifierKey) evidence {
+	files, found := checkEvidence(data, key)
 	texts := hex.EncodeToString(hashOf(files["texts.json"]))
 	require(texts == textsSHA256, "texts.json: these are not the texts of this version")
-	about("evidence.json", func() { found = readEvidence(string(files["evidence.json"]), key) })
 	checkReports(files, found)
 	return found
+}
+
+// checkEvidence returns the files and the content of a package whose report may be that of another version.
+func checkEvidence(data []byte, key verifierKey) (files map[string][]byte, found evidence) {
+	about("container", func() { files = unpack(data) })
+	checkManifest(files, key)
+	about("evidence.json", func() { found = readEvidence(string(files["evidence.json"]), key) })
+	return files, found
 }
 
 func read(path string) []byte {

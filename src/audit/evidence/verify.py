@@ -433,7 +433,7 @@ def disclose(disclosed, events):
 
 def check_earlier(data, package, key):
     """Checks that the log of the package continues the log of an earlier package or checkpoint."""
-    earlier = check(data, key) if data.startswith(b"PK") else None
+    earlier = check_evidence(data, key)[1] if data.startswith(b"PK") else None
     size, root = earlier.head if earlier else open_checkpoint(data.decode(), key)
     known = [head for head in (package.older, package.head) if head is not None and head[0] == size]
     advice = "make the package with --from this checkpoint"
@@ -722,14 +722,19 @@ def check_reports(files, package):
 
 def check(data, key):
     """Returns the content of a valid package."""
+    files, package = check_evidence(data, key)
+    require(sha256(files["texts.json"]).hex() == TEXTS_SHA256, "texts.json: these are not the texts of this version")
+    check_reports(files, package)
+    return package
+
+
+def check_evidence(data, key):
+    """Returns the files and the content of a package whose report may be that of another version."""
     with about("container"):
         files = unpack(data)
     check_manifest(files, key)
-    require(sha256(files["texts.json"]).hex() == TEXTS_SHA256, "texts.json: these are not the texts of this version")
     with about("evidence.json"):
-        package = read_evidence(files["evidence.json"].decode(), key)
-    check_reports(files, package)
-    return package
+        return files, read_evidence(files["evidence.json"].decode(), key)
 
 
 def read(path):

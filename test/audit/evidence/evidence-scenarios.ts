@@ -53,6 +53,9 @@ export async function startEvidenceWorld() {
   const create = async (kind: 'native' | 'withdrawal', fields: object, amount: string): Promise<string> =>
     (await send(paths[kind], createBody(kind, secretKey, { ...fields }, amount))).result.trackingId
 
+  let orders = 1041
+  const nextOrder = () => `order-${++orders}`
+
   return {
     service,
     merchantId,
@@ -66,7 +69,7 @@ export async function startEvidenceWorld() {
     /** An operator puts a withdrawal into a bank file, an approver approves it, and the operator completes it. */
     async withdrawal() {
       const payee = { userId: '8412', name: 'Mary Shelley', username: 'mary', identityNumber: '10000000146' }
-      const fields = { ...payee, referenceId: 'order-1042', accountNumber: 'DE89370400440532013000', paymentMethod: 2 }
+      const fields = { ...payee, referenceId: nextOrder(), accountNumber: 'DE89370400440532013000', paymentMethod: 2 }
       const trackingId = await create('withdrawal', fields, '1500.00')
       const url = `/transfers/${trackingId}`
       await grace(`${url}/approve`, { revision: 0 })
@@ -78,7 +81,7 @@ export async function startEvidenceWorld() {
     /** A deposit is completed with a wrong amount, which another person corrects. */
     async correctedDeposit() {
       const payer = { userId: '8413', name: 'Ada Byron', username: 'byron' }
-      const trackingId = await create('native', { ...payer, referenceId: 'order-1043', paymentMethod: 7 }, '2500.00')
+      const trackingId = await create('native', { ...payer, referenceId: nextOrder(), paymentMethod: 7 }, '2500.00')
       const url = `/transfers/${trackingId}`
       const wrong = { amountMinor: 520_000, confirmedAmountMinor: 520_000, message: 'Paid by bank transfer' }
       await ada(`${url}/complete`, { revision: 0, ...wrong, receiptUrl: 'https://bank.example/receipts/1043' })
@@ -94,7 +97,7 @@ export async function startEvidenceWorld() {
       const account = wallet.open(customer.email, customer.password, 1_000_000n)
       account.trusted.add(deviceIdOf(createSecretBox(service.masterKey), merchantId, '8414'))
       const payer = { userId: '8414', name: 'Jane Austen', username: 'jane' }
-      const trackingId = await create('native', { ...payer, referenceId: `order-${randomUUID()}` }, '75.50')
+      const trackingId = await create('native', { ...payer, referenceId: nextOrder() }, '75.50')
       const login = { trackingId, userName: customer.email, password: customer.password }
       const { result: token } = await send(walletPaths.logIn, JSON.stringify(login))
       await send(walletPaths.code, JSON.stringify({ trackingId, token, code: wallet.lastCode() }))
@@ -103,7 +106,7 @@ export async function startEvidenceWorld() {
     /** A withdrawal is paid, and its customer erased. */
     async erasedCustomer() {
       const payee = { userId: '8415', name: 'Erased Person', username: 'erased' }
-      const trackingId = await create('withdrawal', { ...payee, referenceId: 'order-1045', paymentMethod: 2 }, '90.00')
+      const trackingId = await create('withdrawal', { ...payee, referenceId: nextOrder(), paymentMethod: 2 }, '90.00')
       await ada(`/transfers/${trackingId}/claim`, { revision: 0 })
       await ada(`/transfers/${trackingId}/complete`, { revision: 1 })
       await alan('/privacy/erase', { merchantId, userId: payee.userId, reason: 'Request of 21 November' })
