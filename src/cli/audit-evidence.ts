@@ -3,12 +3,16 @@ import type { Command } from 'commander'
 import type { EvidenceOutcome } from '../audit/evidence/evidence-packages.js'
 import { violate } from '../domain/decider.js'
 import { disclosables } from '../domain/disclosable.js'
-import { counted, escapeHidden } from '../kernel/text.js'
-import { checkpointIn, writeNew } from './audit-proofs.js'
+import { counted } from '../kernel/text.js'
+import { storedUuidPrefix } from '../kernel/uuid.js'
+import { checkpointIn, escapedLines, unsealedNotice, writeNew } from './audit-proofs.js'
 import type { CommandStores } from './cli-stores.js'
 import { accepted, defineCommand } from './command.js'
 import { Refused, refusedBy, UsageError } from './failures.js'
+import { fieldTable } from './field-table.js'
+import { namesOf } from './names.js'
 import { choices, option, path, reason, required } from './options.js'
+import { shortIdLength } from './readable.js'
 
 const words = (description: string) => choices('<fields,...>', description, disclosables)
 
@@ -28,18 +32,15 @@ export function addEvidenceCommands(audit: Command): void {
       const older = from === undefined ? undefined : await checkpointOf(from)
       const packages = await packagesOf(stores)
       const made = madeOf(await packages.create({ trackingId, disclose, older }, stores.context))
-      const { bytes, outcome: _, ...rest } = made
+      const { bytes, sha256, events, treeSize, notSealed } = made
       writeNew(out, bytes)
-      if (made.notSealed > 0) {
-        const newer = counted(made.notSealed, 'newer event')
-        stores.notify(`${newer} of the transfer not included: the next checkpoint follows within a minute`)
-      }
-      return { file: out, trackingId, ...rest, disclosed: disclose }
+      if (notSealed > 0) stores.notify(unsealedNotice(notSealed))
+      return { file: out, trackingId, sha256, events, treeSize, notSealed, disclosed: disclose }
     },
     text: ({ file, trackingId, events, treeSize, sha256, disclosed }) => {
       const personal = disclosed.length === 0 ? 'no personal data' : disclosed.join(', ')
       const proven = `${counted(events, 'event')} about the transfer ${trackingId} at a tree size of ${treeSize}`
-      return `${escapeHidden(file)} proves ${proven}, and discloses ${personal}.\nSHA-256  ${sha256}\n`
+      return `${escapedLines(`${file} proves ${proven}, and discloses ${personal}.`)}\nSHA-256  ${sha256}\n`
     },
   })
   addDisclosureCommands(audit)
@@ -61,8 +62,9 @@ function addDisclosureCommands(audit: Command): void {
       await requireTransfer(stores, trackingId)
       const { commands } = await packagesOf(stores)
       accepted(await commands.request(trackingId, disclose, reason, stores.context))
-      return commands.disclosure(trackingId)
+      return shownDisclosure(stores, trackingId)
     },
+    ...shown,
   })
   for (const decision of ['Approve', 'Reject'] as const) {
     const name = decision.toLowerCase()
@@ -71,26 +73,59 @@ function addDisclosureCommands(audit: Command): void {
       `${name} <trackingId> <requestId>`,
       `${name} the request of ${decision === 'Approve' ? 'another' : 'a'} person`,
       {
-        examples: [
-          '7b0f2c1e 1d7b6a0e-3f0c-4c0e-9a54-7d1f6f8f2b11',
-          '7b0f2c1e 1d7b6a0e-3f0c-4c0e-9a54-7d1f6f8f2b11 --json',
-        ],
+        examples: ['7b0f2c1e 1d7b6a0e', '7b0f2c1e 1d7b6a0e-3f0c-4c0e-9a54-7d1f6f8f2b11 --json'],
         async run(stores, _, trackingId: string, requestId: string) {
           const { commands } = await packagesOf(stores)
-          accepted(await commands.decide(trackingId, requestId, decision, stores.context))
-          return commands.disclosure(trackingId)
+          const latest = await commands.disclosure(trackingId)
+          const id = latest && isBeginningOf(latest.requestId, requestId) ? latest.requestId : requestId
+          accepted(await commands.decide(trackingId, id, decision, stores.context))
+          return shownDisclosure(stores, trackingId)
         },
+        ...shown,
       },
     )
   }
   defineCommand(disclosure, 'show <trackingId>', 'the latest request of a transfer', {
     examples: ['7b0f2c1e', '7b0f2c1e --json'],
-    async run(stores, _, trackingId: string) {
-      const found = await (await packagesOf(stores)).commands.disclosure(trackingId)
-      if (!found) throw refusedBy(violate('unknown-disclosure'))
-      return found
-    },
+    run: (stores, _, trackingId: string) => shownDisclosure(stores, trackingId),
+    ...shown,
   })
+}
+
+/** Returns the latest request with the names of its people. @throws Refused without a request */
+async function shownDisclosure(stores: CommandStores, trackingId: string) {
+  const found = await (await packagesOf(stores)).commands.disclosure(trackingId)
+  if (!found) throw refusedBy(violate('unknown-disclosure'))
+  const names = await namesOf(stores)
+  const { by, decidedBy } = found
+  const document = {
+    ...{ trackingId, ...found, byName: names.actorName(by) },
+    decidedByName: decidedBy && names.actorName(decidedBy),
+  }
+  return { document, names }
+}
+
+/** How the commands print a request. */
+const shown = {
+  json: ({ document }: ShownDisclosure) => document,
+  text({ document, names }: ShownDisclosure) {
+    const { trackingId, requestId, disclose, reason, by, requestedAt, state, decidedBy, decidedAt, isInForce } =
+      document
+    return fieldTable(
+      {
+        ...{ trackingId, requestId, disclose: disclose.join(', '), reason, requestedBy: by, requestedAt },
+        ...{ state, decidedBy, decidedAt, inForce: isInForce },
+      },
+      names,
+    )
+  },
+}
+type ShownDisclosure = Awaited<ReturnType<typeof shownDisclosure>>
+
+/** Returns whether a text is an id, or its first characters as other commands accept them. */
+function isBeginningOf(id: string, text: string): boolean {
+  const prefix = storedUuidPrefix(text)
+  return prefix !== undefined && prefix.length >= shortIdLength && id.startsWith(prefix)
 }
 
 async function packagesOf(stores: CommandStores) {

@@ -39,10 +39,7 @@ export function addProofCommands(audit: Command): void {
       if (!made) throw new Refused('unknown-event', 'Event not found.')
       writeNew(out, made.proof)
       const { events, notSealed, treeSize } = made
-      if (notSealed > 0) {
-        const newer = notSealed === 1 ? '1 newer event is' : `${notSealed} newer events are`
-        notify(`${newer} not sealed yet: the next checkpoint follows within a minute`)
-      }
+      if (notSealed > 0) notify(unsealedNotice(notSealed))
       const names = await namesOf(stores)
       const proven = await provenTransfer(stores, names, trackingId, { events, revision })
       return { result: { file: out, trackingId, ...proven, events, notSealed, treeSize }, names }
@@ -103,6 +100,11 @@ export function addProofCommands(audit: Command): void {
         `The key ${origin}+${keyId} signed the manifest, and a checkpoint of ${counted(treeSize, 'event')} that covers them.`,
       )}\n${checkpointText(note!)}`,
   })
+}
+
+/** Returns the notice about events that are newer than the checkpoint. */
+export function unsealedNotice(count: number): string {
+  return `${counted(count, 'newer event')} ${count === 1 ? 'is' : 'are'} not sealed yet: the next checkpoint follows within a minute`
 }
 
 /** Returns what identifies the transfer for people, and the actors of the proven events. A field of an unreadable event is null. */
@@ -168,7 +170,7 @@ function checkedText({ checked, checkpoint, keyId, kept }: Checked): string {
 }
 
 /** Returns each line on a separate line, regardless of the values in it. */
-function escapedLines(...lines: readonly string[]): string {
+export function escapedLines(...lines: readonly string[]): string {
   return lines.map((line) => `${wrap(escapeHidden(line), outputWidth()).join('\n')}\n`).join('')
 }
 

@@ -50,7 +50,9 @@ export function fieldName(name: string): string {
 
 const kindOf = /^(user|merchant|cli|system):(.*)$/s
 /** The fields that contain actors, at any depth of a state or an event. */
-const actorFields: ReadonlySet<string> = new Set(['actor', 'actors', 'by', 'claimants', 'heldBy', 'proposedBy'])
+const actorFields: ReadonlySet<string> = new Set([
+  ...['actor', 'actors', 'by', 'claimants', 'decidedBy', 'heldBy', 'proposedBy', 'requestedBy'],
+])
 
 export type Names = ReturnType<typeof namesFrom>
 

@@ -38,6 +38,8 @@ async function signInAllRoles(running: Running) {
 const otherPermissions: ReadonlySet<Permission | undefined> = new Set([
   // Claiming, cancelling and recording returns pay nothing. Paying declares a recent sign-in for large payments.
   ...(['transfers:settle', 'callbacks:resend', 'endpoints:manage', 'operations:manage', 'audit:verify'] as const),
+  // What a package discloses is approved with a recent sign-in.
+  'audit:evidence',
   // The second factor and the recovery codes declare it. A new password requires both factors itself.
   'account:own',
 ])
@@ -71,6 +73,7 @@ t.test('no change that concerns money or access lacks a recent sign-in', async (
     ...['PATCH /merchants/:merchantId', 'POST /merchants/:merchantId/suspend', 'POST /merchants/:merchantId/resume'],
     ...['POST /merchants/:merchantId/keys', 'POST /merchants/:merchantId/confirm-threshold'],
     ...['PUT /users/:userId/role', 'POST /users', 'POST /users/:userId/reset', 'POST /users/:userId/confirm'],
+    ...['POST /audit/evidence/:trackingId/disclosure/decision', 'POST /privacy/erase'],
     ...['POST /audit/resume-payouts', 'POST /session/recovery-codes', 'PUT /session/second-factor'],
   ]) {
     t.ok(named('always').includes(route), route)

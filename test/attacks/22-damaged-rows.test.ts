@@ -141,6 +141,7 @@ async function createHistory(t: Test) {
   }
   const { result } = await send(paths.native, createBody('native', secretKey, {}, '100'))
   const { trackingId, referenceId } = result
+  await service.http.evidence.commands.request(trackingId, ['name'], 'a test', context)
   // A repeat in a different form of the amount.
   await send(paths.native, createBody('native', secretKey, { referenceId }, '100.00'))
   const login = await send(

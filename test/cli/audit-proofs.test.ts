@@ -1,14 +1,14 @@
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DirectoryTiles, generateSigner, parseSigner } from '@transferd/transparency-log'
+import { generateSigner, parseSigner } from '@transferd/transparency-log'
 import t from 'tap'
-import { LogSealer } from '../../src/audit/integrity/log-sealer.js'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { auditKeyOf } from '../../src/operations/audit/audit-files.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
 import { depositRequest } from '../domain/transfer-samples.js'
 import { merchantSettings } from '../support/merchant-requests.js'
 import { temporaryDirectory } from '../support/processes.js'
+import { sealLog } from '../support/seal-log.js'
 import { openTestLog } from '../support/service-log.js'
 import { transferCommands } from '../support/transfer-commands.js'
 import { cliJson, runCli } from './in-process.js'
@@ -29,13 +29,7 @@ const { id: merchantId } = await new MerchantCommands(log.eventStore, clock, log
 const transfers = transferCommands(log.eventStore, clock, async () => merchantSettings)
 const signer = (await auditKeyOf(configuration.dataDirectory, log.rawEventStore, log.box))!
 
-/** Seals the log, as the service does every minute. */
-async function seal(): Promise<void> {
-  const parts = { store: log.rawEventStore, tiles: new DirectoryTiles(configuration.audit.directory) }
-  const sealer = await LogSealer.open(parts, signer)
-  await sealer.follow(async () => {}, new AbortController().signal)
-  await sealer.seal()
-}
+const seal = () => sealLog(log.rawEventStore, configuration.audit.directory, signer)
 
 async function deposit(referenceId: string): Promise<string> {
   const request = { ...depositRequest, merchantId, referenceId, amountMinor: 100_50n }

@@ -65,6 +65,8 @@ const expected: [words: string, candidates: readonly string[]][] = [
   ['audit state ', ['transfer', 'merchant', 'user', 'statement']],
   ['audit state --at 2026-11-21 ', ['transfer', 'merchant', 'user', 'statement']],
   ['audit state merchant ', []],
+  ['audit disclosure ', ['request', 'approve', 'reject', 'show', 'help']],
+  ['audit evidence x --disclose a', ['account']],
   ['merchants create --name list ', []],
   ['merchants set x --require-signature --no-n', []],
   ['audit check pro', ['proof.txt']],
@@ -79,6 +81,7 @@ const expected: [words: string, candidates: readonly string[]][] = [
 const inLists: [words: string, candidates: readonly string[]][] = [
   ['outbox list --columns at,', ['at', 'kind', 'to', 'code', 'link']],
   ['outbox list --columns at,kind,l', ['link']],
+  ['audit disclosure request x --disclose name,b', ['bank']],
 ]
 
 for (const shell of ['bash', 'zsh', 'fish'] as const) {

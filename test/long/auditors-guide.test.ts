@@ -46,6 +46,8 @@ t.test(
     const trackingId = await createDeposit()
     const [merchant] = await cliItems<{ id: string }>(directory, 'merchants', 'list')
     const merchantId = merchant!.id
+    const ada = ['--email', 'ada@example.com', '--name', 'Ada', '--role', 'auditor']
+    const { userId } = await cliJson<{ userId: string }>(directory, 'users', 'create', ...ada)
     const story = await cliJson<StoryEntry[]>(directory, 'audit', 'story', trackingId)
     const now = new Date().toISOString()
     const withValues = (block: string) =>
@@ -53,6 +55,7 @@ t.test(
         .replaceAll('npx transferd', `node ${program}`)
         .replaceAll('<trackingId>', trackingId)
         .replaceAll('<merchantId>', merchantId)
+        .replaceAll('<userId>', userId)
         .replaceAll('<position>', story.at(-1)!.position)
         .replaceAll('<day>', now.slice(0, 10))
         .replaceAll('2026-11-21T10:00:00Z', now)
@@ -66,6 +69,7 @@ t.test(
         .join('\n'),
       directory,
     )
+    t.match(readFileSync(join(directory, 'evidence/package.zip')).toString('latin1'), 'transferd-evidence/1')
     // Events after the kept checkpoint.
     await cliJson(directory, 'transfers', 'cancel', trackingId)
     await createDeposit()
@@ -74,7 +78,7 @@ t.test(
     t.match(stdout, /The log verifies: it matches its tree and signature\./)
     t.match(
       stdout,
-      new RegExp(`proves \\d+ events? of the transfer ${trackingId} at a\\s+tree\\s+size\\s+of\\s+\\d+\\.`),
+      new RegExp(`proves \\d+ events? of the deposit ${trackingId} at a\\s+tree\\s+size\\s+of\\s+\\d+\\.`),
     )
     t.match(stdout, /It matches the checkpoint of \d+ events that you kept\./)
 

@@ -74,6 +74,8 @@ const notPersonal = new Set([
   ],
   ...['place', 'leafIndex', 'treeSize', 'treeId', 'origin', 'size', 'root', 'after', 'through', 'streams'],
   ...['messageId', 'format', 'sha256'],
+  // What a disclosure names, but not its values.
+  ...['requestId', 'disclose'],
   ...['backupCreatedAt', 'restoredAt', 'events', 'lastEventAt', 'lostEvents'],
   // Keyed digests, which no one can compare with a customer without the key.
   ...['accountMac', 'customerMac'],
