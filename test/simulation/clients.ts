@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import { password } from '../support/dashboard.js'
 import { type CreateKind, createBody, paths, walletPaths } from '../support/merchant-requests.js'
@@ -405,7 +406,7 @@ export class Clients {
     }
   }
 
-  /** Looks at the pages of an auditor. Their contents are compared with the log when everything has settled. */
+  /** Looks at the pages of an auditor, and creates a package. The contents of the pages are compared with the log when everything has settled. */
   async audit(): Promise<void> {
     const auditor = this.user('auditor')
     const transfer = this.transfer()
@@ -422,6 +423,17 @@ export class Clients {
     await this.dashboard(auditor, 'GET', `/transfers/${transfer.trackingId}/story`)
     await this.dashboard(auditor, 'GET', `/audit/state?of=transfer&id=${transfer.trackingId}&at=${at}`)
     await this.dashboard(auditor, 'GET', `/search?text=${canaryOf(this.random.pick(customers))}`)
+    await this.#createEvidence(auditor, transfer.trackingId)
+  }
+
+  async #createEvidence(auditor: SimulatedUser, trackingId: string): Promise<void> {
+    const response = await this.dashboard(auditor, 'POST', `/audit/evidence/${trackingId}`, {})
+    if (response?.statusCode !== 200) return
+    const sha256 = createHash('sha256').update(response.rawPayload).digest('hex')
+    const isRecorded = this.world.model.events.some(
+      ({ type, data }) => type === 'EvidencePackageCreated' && data.trackingId === trackingId && data.sha256 === sha256,
+    )
+    must('nothing-lost', isRecorded, () => `the evidence package ${sha256} of ${trackingId} is not in the log`)
   }
 
   async changeSettings(): Promise<void> {

@@ -12,8 +12,6 @@ import { signer, TestSealedLog } from '../proofs/test-sealed-log.js'
 
 const context = { actor: 'cli:root', $correlationId: 'c', $causationId: 'c' }
 
-export type EvidenceWorld = Awaited<ReturnType<typeof startEvidenceWorld>>
-
 /** A service with one merchant and its users, and the transfers whose evidence packages the documentation shows. */
 export async function startEvidenceWorld() {
   const wallet = new MemoryWallet()
