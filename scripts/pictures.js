@@ -1,14 +1,17 @@
 // npm run docs:pictures: creates docs/images from a running service. payment-page.png shows three steps of a payment; dashboard-*.png show
-// pages of the dashboard with an hour of sample transfers.
+// pages of the dashboard with an hour of sample transfers; evidence-*.png show reports of evidence packages in both languages.
 import { mkdirSync, statSync } from 'node:fs'
 import { startService } from '../dist/examples/example-service.js'
+import { fileIn } from '../dist/src/audit/evidence/zip.js'
+import { startEvidenceWorld } from '../dist/test/audit/evidence/evidence-scenarios.js'
 import { signIn } from '../dist/test/browser/dashboard/dashboard-service.js'
 import { launchBrowser } from '../dist/test/browser/launch-browser.js'
 import { enterCode, signInToWallet } from '../dist/test/browser/payment-page-service.js'
 import { RawMerchantClient } from '../dist/test/support/raw-merchant-client.js'
+import { destroyTestService } from '../dist/test/support/test-service.js'
 
 const folder = 'docs/images'
-const maxBytes = 150_000
+const maxBytes = 180_000
 
 function check(file) {
   const { size } = statSync(file)
@@ -117,6 +120,28 @@ async function takeDashboard(browser, { baseUrl, sandbox }) {
   await take(administrator, 'privacy')
 }
 
+/** Takes the reports of four evidence packages as they are printed on A4, in both languages. */
+async function takeEvidence(browser) {
+  const world = await startEvidenceWorld()
+  const personal = ['name', 'account']
+  const pictures = [
+    ['withdrawal', 'report.html', await world.package(await world.withdrawal(), personal)],
+    ['deposit', 'report.tr.html', await world.package(await world.correctedDeposit())],
+    ['wallet', 'report.html', await world.package(await world.walletDeposit(), personal)],
+    ['erased', 'report.tr.html', await world.package(await world.erasedCustomer())],
+  ]
+  await destroyTestService(world.service)
+  const page = await browser.newPage({ viewport: { width: 700, height: 990 } })
+  await page.emulateMedia({ media: 'print' })
+  for (const [name, report, bytes] of pictures) {
+    const file = `${folder}/evidence-${name}.png`
+    await page.setContent(fileIn(bytes, report).toString())
+    await page.addStyleTag({ content: 'body { padding: 20px !important }' })
+    await page.screenshot({ path: file, fullPage: true })
+    check(file)
+  }
+}
+
 /** Charts are drawn shortly after the text. */
 const settleMs = 700
 
@@ -131,6 +156,7 @@ try {
     await merchant.withdrawal(`payout-${n + 1}`, amount, 'DE89370400440532013000')
   await takePaymentPage(browser, service)
   await takeDashboard(browser, service)
+  await takeEvidence(browser)
 } finally {
   await browser.close()
   await service.stop()

@@ -29,7 +29,7 @@ import (
 
 const (
 	format      = "transferd-evidence/1"
-	textsSHA256 = "87d652065437ae29f47a33aacfe7dfbfdf876a058351c2bf6cf1f75e30b9f7ea"
+	textsSHA256 = "8b1e9d192359401d2fff2d1f2c51209d3ae32739ecf0020297a5c5335a724da2"
 )
 
 var (

@@ -10,7 +10,7 @@ rely on it.
 import argparse, base64, collections, contextlib, datetime, hashlib, json, re, struct, sys, zlib
 
 FORMAT = "transferd-evidence/1"
-TEXTS_SHA256 = "87d652065437ae29f47a33aacfe7dfbfdf876a058351c2bf6cf1f75e30b9f7ea"
+TEXTS_SHA256 = "8b1e9d192359401d2fff2d1f2c51209d3ae32739ecf0020297a5c5335a724da2"
 NAMES = ["README.txt", "evidence.json", "manifest.txt", "report.html", "report.tr.html"]
 NAMES += ["texts.json", "verify.go", "verify.py"]
 REPORTS = {"report.html": "en", "report.tr.html": "tr"}
