@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { EvidenceOutcome } from '../audit/evidence/evidence-packages.js'
 import { violate } from '../domain/decider.js'
@@ -27,15 +27,20 @@ export function addEvidenceCommands(audit: Command): void {
       disclose: words('personal data to disclose, as approved (audit disclosure)'),
     },
     async run(stores, { out, from, disclose = [] }, trackingId: string) {
-      // A package is recorded before it is written.
-      if (existsSync(out)) throw new Refused('file-exists', `${out} already exists: choose a different file`)
       const older = from === undefined ? undefined : await checkpointOf(from)
       const packages = await packagesOf(stores)
-      const made = madeOf(await packages.create({ trackingId, disclose, older }, stores.context))
-      const { bytes, sha256, events, treeSize, notSealed } = made
-      writeNew(out, bytes)
-      if (notSealed > 0) stores.notify(unsealedNotice(notSealed))
-      return { file: out, trackingId, sha256, events, treeSize, notSealed, disclosed: disclose }
+      // A package is recorded before it is written, so a file that cannot be written is found before.
+      writeNew(out, '')
+      try {
+        const made = madeOf(await packages.create({ trackingId, disclose, older }, stores.context))
+        writeFileSync(out, made.bytes)
+        if (made.notSealed > 0) stores.notify(unsealedNotice(made.notSealed))
+        const { sha256, events, treeSize, notSealed } = made
+        return { file: out, trackingId, sha256, events, treeSize, notSealed, disclosed: disclose }
+      } catch (error) {
+        rmSync(out, { force: true })
+        throw error
+      }
     },
     text: ({ file, trackingId, events, treeSize, sha256, disclosed }) => {
       const personal = disclosed.length === 0 ? 'no personal data' : disclosed.join(', ')

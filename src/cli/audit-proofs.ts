@@ -305,7 +305,7 @@ function verifiedText(verified: VerifiedLog & { readonly reported?: number }): s
 }
 
 /** Writes the whole file or nothing. @throws Refused */
-export function writeNew(file: string, content: string | Buffer): void {
+export function writeNew(file: string, content: string): void {
   try {
     writeFileSync(file, content, { flag: 'wx' })
   } catch (error) {

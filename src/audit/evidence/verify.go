@@ -29,7 +29,7 @@ import (
 
 const (
 	format      = "transferd-evidence/1"
-	textsSHA256 = "8b1e9d192359401d2fff2d1f2c51209d3ae32739ecf0020297a5c5335a724da2"
+	textsSHA256 = "af9f46490a4a8fc87392f196f9e7a9cfa64536fd5bd9f3298baf290e224ca00f"
 )
 
 var (

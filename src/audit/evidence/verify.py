@@ -10,7 +10,7 @@ rely on it.
 import argparse, base64, collections, contextlib, datetime, hashlib, json, re, struct, sys, zlib
 
 FORMAT = "transferd-evidence/1"
-TEXTS_SHA256 = "8b1e9d192359401d2fff2d1f2c51209d3ae32739ecf0020297a5c5335a724da2"
+TEXTS_SHA256 = "af9f46490a4a8fc87392f196f9e7a9cfa64536fd5bd9f3298baf290e224ca00f"
 NAMES = ["README.txt", "evidence.json", "manifest.txt", "report.html", "report.tr.html"]
 NAMES += ["texts.json", "verify.go", "verify.py"]
 REPORTS = {"report.html": "en", "report.tr.html": "tr"}

@@ -1,10 +1,14 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import t from 'tap'
+import { fileIn } from '../../../src/audit/evidence/zip.js'
 import { IntegrityCommands } from '../../../src/commands/integrity/integrity-commands.js'
+import { auditKeyOf } from '../../../src/operations/audit/audit-files.js'
 import { context, nameOf, startDashboard } from '../../browser/dashboard/dashboard-service.js'
 import { launchBrowser } from '../../browser/launch-browser.js'
 import { until } from '../../browser/watched-page.js'
+import { sealLog } from '../../support/seal-log.js'
 
 t.setTimeout(120_000)
 const browser = await launchBrowser()
@@ -63,6 +67,37 @@ else {
     await state.getByText('Two-factor authentication').waitFor()
     await state.getByText('Operator', { exact: true }).waitFor()
     t.match(await state.innerText(), /Merchants\s+Blue Shop/)
+  })
+
+  t.test('an auditor requests a disclosure, an administrator approves it, and a package discloses it', async (t) => {
+    const paid = await create('withdrawal', '95')
+    await listed(paid)
+    const path = `/dashboard/audit?view=transfer&id=${paid}`
+    const auditor = await openAs('auditor', path)
+    const evidence = auditor.getByRole('region', { name: 'Evidence package' })
+    await evidence.getByRole('button', { name: 'Request disclosure' }).click()
+    const dialog = auditor.getByRole('dialog')
+    await dialog.getByText('Account number').click()
+    await dialog.getByLabel('Reason').fill('Court order 2026/118')
+    await dialog.getByRole('button', { name: 'Request disclosure' }).click()
+    await evidence.getByText(`${nameOf('auditor')} requests to disclose: Account number`).waitFor()
+    t.equal(await evidence.getByRole('button', { name: 'Approve' }).count(), 0, 'the auditor cannot approve it')
+
+    const administrator = await openAs('administrator', path)
+    const request = administrator.getByRole('region', { name: 'Evidence package' })
+    await request.getByRole('button', { name: 'Approve' }).click()
+    await request.getByText(`${nameOf('administrator')} approved to disclose: Account number`).waitFor()
+    const { raw } = service.http.privacy
+    const signer = (await auditKeyOf(service.path, raw, service.secretBox))!
+    await sealLog(raw, join(service.path, 'audit'), signer)
+    await auditor.reload()
+    const [file] = await Promise.all([
+      auditor.waitForEvent('download'),
+      evidence.getByRole('button', { name: 'Create with personal data' }).click(),
+    ])
+    const { disclosed } = JSON.parse(fileIn(await readFile(await file.path()), 'evidence.json').toString())
+    t.ok(disclosed.length > 0)
+    for (const { fields } of disclosed) t.match(fields, [{ field: 'accountNumber' }])
   })
 
   t.test('filters activity by type', async (t) => {

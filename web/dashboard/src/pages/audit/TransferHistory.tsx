@@ -77,15 +77,15 @@ function History({ id, at, onSelect }: HistoryProps) {
   const changed = at === undefined ? undefined : changes.get(at)
   return (
     <div className="Audit-columns">
-      <Card title={text('audit.history')} actions={<ProofDownload trackingId={id} />}>
-        <Loaded query={query}>
-          {({ items }) => <AuditTimeline items={items} changes={changes} at={at} onSelect={onSelect} />}
-        </Loaded>
-      </Card>
       <div className="stack">
-        <StateAtTime of="transfer" id={id} at={at} changed={changed?.map(({ name }) => name)} />
+        <Card title={text('audit.history')} actions={<ProofDownload trackingId={id} />}>
+          <Loaded query={query}>
+            {({ items }) => <AuditTimeline items={items} changes={changes} at={at} onSelect={onSelect} />}
+          </Loaded>
+        </Card>
         <EvidenceCard trackingId={id} />
       </div>
+      <StateAtTime of="transfer" id={id} at={at} changed={changed?.map(({ name }) => name)} />
     </div>
   )
 }
