@@ -16,7 +16,7 @@ import { shortIdLength } from './readable.js'
 
 const words = (description: string) => choices('<fields,...>', description, disclosables)
 
-/** Adds the commands that create evidence packages and decide what they disclose. */
+/** Adds the commands that create evidence packages and decide about their personal data. */
 export function addEvidenceCommands(audit: Command): void {
   const making = 'write one file that proves what decided a transfer, with a report and programs that check it'
   defineCommand(audit, 'evidence <trackingId>', making, {

@@ -84,13 +84,13 @@ export function storyText(story: readonly AuditedEntry[], names: Names): string 
     const facts = factsOf(entry)
     const inLine = facts.filter((fact) => !isNested(fact))
     const nested = Object.fromEntries(facts.filter(isNested))
-    return { ...entry, time: times[index], told: sentence(entry, inLine, names), nested }
+    return { ...entry, time: times[index], sentence: sentence(entry, inLine, names), nested }
   })
   const columns = {
     POSITION: { cell: 'position', align: 'right' },
     TIME: 'time',
     SOURCE: 'source',
-    EVENT: 'told',
+    EVENT: 'sentence',
   } as const
   return table(rows, columns, outputWidth(), ({ nested }, indent) => fieldTable(nested, names, indent + gap))
 }

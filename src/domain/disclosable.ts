@@ -1,4 +1,4 @@
-/** The personal fields that a disclosure can name, by the words in which people ask for them. */
+/** The personal fields that a disclosure can name, by the words for them in requests. */
 export const disclosableFields = {
   customer: ['userId'],
   name: ['name'],

@@ -9,7 +9,7 @@ const DisclosedWords = Type.Array(OneOf(...disclosables), { minItems: 1, uniqueI
 const common = { trackingId: Id, at: Time }
 const decision = { ...common, requestId: Id, by: Actor }
 
-/** The evidence packages of a transfer and what they disclose, in `evidence-<trackingId>`. */
+/** The evidence packages of a transfer and their disclosures, in `evidence-<trackingId>`. */
 export const evidenceEvents = {
   /** `by` wants to disclose personal data of the customer. The next request replaces it. */
   DisclosureRequested: Data({ ...decision, disclose: DisclosedWords, reason: Text }),
@@ -20,7 +20,7 @@ export const evidenceEvents = {
   EvidencePackageCreated: Data({
     ...common,
     by: Actor,
-    /** The approved request for what it discloses; null if it discloses nothing. */
+    /** The approved request for its disclosure; null if it discloses nothing. */
     requestId: Nullable(Id),
     /** The SHA-256 of the file, in hex. */
     sha256: Id,

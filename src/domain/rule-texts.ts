@@ -26,7 +26,7 @@ export const ruleTexts = {
   'event-readable': 'The event can be read. Only an unreadable event can be skipped.',
   'not-verified': 'The log and its tree disagree about this, so nothing can be proven: {problem}',
   'transfers-open': 'These transfers of the customer have not ended yet: {trackingIds}',
-  'unknown-disclosure': 'There is no such request to disclose personal data.',
+  'unknown-disclosure': 'Request to disclose personal data not found.',
   'disclosure-decided': 'The request was already approved or rejected.',
   'disclosure-four-eyes': 'A disclosure cannot be requested and approved by the same person.',
   'disclosure-not-approved': 'Another person must first approve that this personal data is disclosed.',

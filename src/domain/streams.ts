@@ -75,7 +75,7 @@ export const digestKeyStream = `${streamPrefix.masterKeys}digests`
 export const integrityStream = `${streamPrefix.integrity}log`
 /** The starts of the tree over the log, and its checkpoints. */
 export const auditTreeStream = `${streamPrefix.audit}tree`
-/** The evidence packages of a transfer, and what they may disclose. */
+/** The evidence packages of a transfer, and the decisions about their personal data. */
 export const evidenceStream = (trackingId: string) => `${streamPrefix.evidence}${trackingId}`
 /** The erasure of a customer, named only by the id of the customer's key. */
 export const privacyStream = (erasureId: string) => `${streamPrefix.privacy}${erasureId}`

@@ -38,7 +38,7 @@ async function signInAllRoles(running: Running) {
 const otherPermissions: ReadonlySet<Permission | undefined> = new Set([
   // Claiming, cancelling and recording returns pay nothing. Paying declares a recent sign-in for large payments.
   ...(['transfers:settle', 'callbacks:resend', 'endpoints:manage', 'operations:manage', 'audit:verify'] as const),
-  // What a package discloses is approved with a recent sign-in.
+  // A disclosure is approved with a recent sign-in.
   'audit:evidence',
   // The second factor and the recovery codes declare it. A new password requires both factors itself.
   'account:own',

@@ -114,7 +114,7 @@ t.test('proves that the log has only grown since an earlier package or checkpoin
 
 t.test('discloses only what another person approved', async (t) => {
   const disclosure = (...args: string[]) => cliJson<Shown>(directory, 'audit', 'disclosure', ...args)
-  const unknown = 'There is no such request to disclose personal data.'
+  const unknown = 'Request to disclose personal data not found.'
   t.match(await cli('disclosure', 'show', first), { status: 1, stderr: unknown })
   const asked = ['--disclose', 'name,username', '--reason', 'audit of November']
   const { requestId, ...open } = await disclosure('request', first, ...asked)
@@ -136,7 +136,7 @@ t.test('discloses only what another person approved', async (t) => {
   t.match(written.stdout.replace(/\s+/g, ' '), 'and discloses name. SHA-256 ')
   const fields = evidenceOf('disclosed.zip').disclosed.flatMap((each) => each.fields)
   const found = fields.map(({ field, value }) => [field, JSON.parse(value)])
-  t.strictSame(found, [['name', depositRequest.name]], 'less than what was approved')
+  t.strictSame(found, [['name', depositRequest.name]], 'less than the approval')
   t.match((await recorded(first)).at(-1)?.data, { requestId, by: login })
 })
 

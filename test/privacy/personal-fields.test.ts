@@ -74,7 +74,7 @@ const notPersonal = new Set([
   ],
   ...['place', 'leafIndex', 'treeSize', 'treeId', 'origin', 'size', 'root', 'after', 'through', 'streams'],
   ...['messageId', 'format', 'sha256'],
-  // What a disclosure names, but not its values.
+  // A disclosure contains the names of fields, but not their values.
   ...['requestId', 'disclose'],
   ...['backupCreatedAt', 'restoredAt', 'events', 'lastEventAt', 'lostEvents'],
   // Keyed digests, which no one can compare with a customer without the key.

@@ -260,7 +260,7 @@ t.test('reseals the customer keys with a new master key', async (t) => {
   t.equal(await countOf(keys), 3)
 })
 
-t.test('reads the stored form, which is the same for ever', async (t) => {
+t.test('reads the permanent stored form', async (t) => {
   const key = { id: 'AAAAAAAAAAAAAAAAAAAAAA', bytes: Buffer.alloc(32, 7), merchantId: 'm', userId: 'u' }
   const place = { stream: 'transfer-1', id: '00000000-0000-4000-8000-000000000001', type: 'DepositCreated' }
   const storedText =

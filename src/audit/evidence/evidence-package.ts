@@ -70,7 +70,7 @@ export async function evidencePackage(
       throw new VerificationError(`Leaf ${index} is not in the tree of the checkpoint (run transferd audit verify).`)
   const isErased = chosen.some(({ stream }) => stream.startsWith(streamPrefix.privacy))
   if (isErased && disclose.length > 0)
-    throw new CustomerErasedError('The customer was erased: the personal data cannot be disclosed any more.')
+    throw new CustomerErasedError('The customer was erased: the personal data can no longer be disclosed.')
 
   const disclosed: Disclosed[] = []
   for (const [place, { index }] of events.entries()) {

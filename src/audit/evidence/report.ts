@@ -36,7 +36,7 @@ interface Texts {
 }
 
 /**
- * Returns the report, which contains nothing but the events, the disclosed fields and the texts. verify.py and verify.go contain the same
+ * Returns the report, which contains only the events, the disclosed fields and the texts. verify.py and verify.go contain the same
  * function and compare the bytes, so any change belongs in all three.
  */
 export function reportOf(evidence: OpenedEvidence, texts: ReportTexts, language: ReportLanguage): string {
@@ -110,7 +110,7 @@ export function reportOf(evidence: OpenedEvidence, texts: ReportTexts, language:
     return typeof value === 'object' && Object.keys(value).length === 0
   }
 
-  /** Returns the personal fields of an event as label and value, and what is not disclosed of them. */
+  /** Returns the personal fields of an event as label and value, and the number of the others. */
   const personal = ({ index, stream, data }: ProvenEvent): [string, string][] => {
     if (!('sealed' in data)) return []
     const isOfCustomer = !stream.startsWith(streamPrefix.bankEntries)
@@ -267,7 +267,7 @@ function minorIn(value: Json | undefined): bigint {
 
 const entities: Texts = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 /**
- * Characters without a shape of their own, which could hide or reorder others. These are ranges instead of Unicode's categories, which differ
+ * Invisible characters, which could hide or reorder others. These are ranges instead of Unicode's categories, which differ
  * between the versions of the three languages.
  */
 const hidden = [

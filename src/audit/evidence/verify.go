@@ -29,7 +29,7 @@ import (
 
 const (
 	format      = "transferd-evidence/1"
-	textsSHA256 = "af9f46490a4a8fc87392f196f9e7a9cfa64536fd5bd9f3298baf290e224ca00f"
+	textsSHA256 = "bf64a0a3310023c27c2ab6c92c9d43064a1c930950a62fd2982e6c896b1920f1"
 )
 
 var (

@@ -10,7 +10,7 @@ rely on it.
 import argparse, base64, collections, contextlib, datetime, hashlib, json, re, struct, sys, zlib
 
 FORMAT = "transferd-evidence/1"
-TEXTS_SHA256 = "af9f46490a4a8fc87392f196f9e7a9cfa64536fd5bd9f3298baf290e224ca00f"
+TEXTS_SHA256 = "bf64a0a3310023c27c2ab6c92c9d43064a1c930950a62fd2982e6c896b1920f1"
 NAMES = ["README.txt", "evidence.json", "manifest.txt", "report.html", "report.tr.html"]
 NAMES += ["texts.json", "verify.go", "verify.py"]
 REPORTS = {"report.html": "en", "report.tr.html": "tr"}

@@ -15,7 +15,7 @@ const versionNeeded = 10
 const date = 0x21
 
 /**
- * Returns a ZIP file without compression. Every field has a single value, so whoever reads the files can build the same bytes and compare
+ * Returns a ZIP file without compression. Every field has a single value, so a reader of the files can build the same bytes and compare
  * them (docs/auditing/evidence.md#the-file).
  */
 export function zipOf(files: readonly PackedFile[]): Buffer {

@@ -3,7 +3,7 @@ import { comparePositions, type EventStore, type Position, type RecordedEvent } 
 import { readableEvent } from '../../event-store/read-event.js'
 
 /**
- * The names of users and merchants during a pass over the log. A name is that of the current event, and depends on no later event: a pass
+ * The names of users and merchants while the log is read. A name is that of the current event, and depends on no later event: a read
  * that starts later, or is repeated on a longer log, returns the same names.
  */
 export class LogNames {

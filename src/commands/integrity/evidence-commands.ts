@@ -13,7 +13,7 @@ interface CreatedPackage {
   readonly treeSize: number
 }
 
-/** Records the evidence packages of transfers, and decides about what they disclose. Each method may throw StoreUnavailableError. */
+/** Records the evidence packages of transfers, and decides about the disclosure of personal data. Each method may throw StoreUnavailableError. */
 export class EvidenceCommands {
   constructor(
     private readonly store: EventStore,

@@ -231,7 +231,7 @@ const withText = (text: string, replacement: string): Change => {
   return (evidence) => JSON.stringify(evidence).replace(text, replacement)
 }
 
-/** What signed evidence must not contain, and the end of the message about it. */
+/** Wrong contents of signed evidence, and the end of the message about each. */
 const refused: readonly [title: string, change: Change, message: RegExp][] = [
   ['a gap', without((stream, revision) => stream === `transfer-${trackingId}` && revision === 1), /instead of 1$/],
   ['a gap of a user', without((stream, revision) => stream === `user-${users[0]}` && revision === 2), /instead of 2$/],

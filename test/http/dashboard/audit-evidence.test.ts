@@ -87,7 +87,7 @@ t.test('a package discloses exactly what two people agreed to', async (t) => {
   t.match((await recorded(disclosed)).at(-1)?.data, { requestId, by: `user:${auditor.userId}` })
   t.equal((await create(auditor, disclosed, { requestId: randomUUID() })).json().error.code, 40415)
   const without = evidenceIn((await create(auditor, disclosed)).rawPayload)
-  t.strictSame(without.disclosed, [], 'an approval discloses nothing by itself')
+  t.strictSame(without.disclosed, [], 'an approval alone discloses nothing')
 })
 
 t.test('nobody approves their own request, but anyone who decides can reject it', async (t) => {
@@ -124,7 +124,7 @@ t.test('after an erasure a package discloses nothing, in spite of an approval', 
   const { requestId } = await shown(erased)
   await decide(administrator, erased, requestId)
   t.ok(evidenceIn((await create(auditor, erased, { requestId })).rawPayload).disclosed.length > 0)
-  const customer = { merchantId: merchant.id, userId: 'u-3', reason: 'the customer asked for it' }
+  const customer = { merchantId: merchant.id, userId: 'u-3', reason: 'request of the customer' }
   t.equal((await administrator.post('/privacy/erase', customer)).statusCode, 200)
   const details = "The customer's data was erased, so it cannot be disclosed."
   t.match((await create(auditor, erased, { requestId })).json(), { error: { code: 40935, details } })

@@ -257,7 +257,7 @@ export type RequestDisclosureBody = Static<typeof RequestDisclosureBody>
 /** POST /audit/evidence/:trackingId/disclosure/decision, which needs a sign-in within the last ten minutes. */
 export const DecideDisclosureBody = Type.Object({ requestId: Text, approve: Type.Boolean() })
 export type DecideDisclosureBody = Static<typeof DecideDisclosureBody>
-/** Of both. `changed` is false for a repeat. */
+/** The response of both. `changed` is false for a repeat. */
 export const DisclosureResponse = Type.Object({ changed: Type.Boolean() })
 export type DisclosureResponse = Static<typeof DisclosureResponse>
 

@@ -15,7 +15,7 @@ import {
   RequestDisclosureBody,
 } from './audit-api.js'
 
-/** Adds the routes that create evidence packages and decide what they disclose. */
+/** Adds the routes that create evidence packages and decide about their personal data. */
 export const auditEvidenceRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { eventStore, evidence } = app.services
   const { commands } = evidence

@@ -23,7 +23,7 @@ import { notify } from '../../components/Toasts'
 
 type Disclosure = NonNullable<AuditEvidenceResponse['disclosure']>
 
-/** Creates evidence packages of a transfer, and requests and approves what they disclose. */
+/** Creates evidence packages of a transfer, and requests and approves the disclosure of personal data. */
 export function EvidenceCard({ trackingId }: { readonly trackingId: string }) {
   const text = useText()
   const path = `/audit/evidence/${encodeURIComponent(trackingId)}`
