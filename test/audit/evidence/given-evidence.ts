@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { openEventLog } from '@transferd/event-log'
-import { signNote } from '@transferd/transparency-log'
+import { type NoteSigner, signNote } from '@transferd/transparency-log'
 import type { Test } from 'tap'
 import type { Evidence } from '../../../src/audit/evidence/evidence.js'
 import { evidencePackage } from '../../../src/audit/evidence/evidence-package.js'
@@ -118,12 +118,12 @@ export function evidenceIn(file: Buffer): Evidence {
 }
 
 /** Returns a package of these files with this manifest, or one that the log's key signs. */
-export function packed(files: ReadonlyMap<string, Buffer>, manifest = manifestOf(files)): Buffer {
+export function packed(files: ReadonlyMap<string, Buffer>, manifest = manifestOf(files, signer)): Buffer {
   const contents = [...files].map(([name, content]) => ({ name, content }))
   return zipOf(contents.toSpliced(2, 0, { name: 'manifest.txt', content: Buffer.from(manifest) }))
 }
 
-function manifestOf(files: ReadonlyMap<string, Buffer>): string {
+export function manifestOf(files: ReadonlyMap<string, Buffer>, by: NoteSigner): string {
   const lines = [...files].map(([name, content]) => `${createHash('sha256').update(content).digest('hex')}  ${name}\n`)
-  return signNote(`transferd-evidence/1\n${lines.join('')}`, [signer])
+  return signNote(`transferd-evidence/1\n${lines.join('')}`, [by])
 }

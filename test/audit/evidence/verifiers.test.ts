@@ -4,7 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { formatVerifier, generateSigner, parseSigner } from '@transferd/transparency-log'
 import t, { type Test } from 'tap'
-import type { Evidence } from '../../../src/audit/evidence/evidence.js'
+import { type Evidence, openEvidence } from '../../../src/audit/evidence/evidence.js'
+import { type ReportTexts, reportOf } from '../../../src/audit/evidence/report.js'
 import { fileIn } from '../../../src/audit/evidence/zip.js'
 import { readTree } from '../../../src/audit/integrity/log-sealer.js'
 import { proveEvents } from '../../../src/audit/proofs/transfer-proof.js'
@@ -15,6 +16,7 @@ import {
   evidenceIn,
   filesIn,
   GivenLog,
+  manifestOf,
   merchantId,
   packed,
   trackingId,
@@ -403,3 +405,35 @@ function nameAt(file: Buffer, place: number): string {
   }
   return 'the end of the file'
 }
+
+interface Vectors {
+  readonly signer: string
+  readonly key: string
+  readonly evidence: string
+  /** Texts in the evidence that are replaced, and what the programs print. */
+  readonly wrong: readonly {
+    readonly title: string
+    readonly replaced: string
+    readonly by: string
+    readonly message: string
+  }[]
+}
+
+t.test('the vectors for other programs', { skip }, async (t) => {
+  const vectors: Vectors = JSON.parse(readFileSync('test/fixtures/evidence/vectors.json', 'utf8'))
+  const { signer, key, evidence, wrong } = vectors
+  const texts: ReportTexts = JSON.parse(readFileSync('dist/data/evidence/texts.json', 'utf8'))
+  const report = (language: 'en' | 'tr') => Buffer.from(reportOf(openEvidence(JSON.parse(evidence)), texts, language))
+  const packageOf = (text: string) => {
+    const reports = { 'report.html': report('en'), 'report.tr.html': report('tr') }
+    const files = new Map(Object.entries({ 'evidence.json': Buffer.from(text), ...reports }))
+    const all = new Map([...filesIn(file)].map(([name, content]) => [name, files.get(name) ?? content]))
+    return { file: packed(all, manifestOf(all, parseSigner(signer))), key }
+  }
+  const [valid, ...outputs] = verified(t, [
+    packageOf(evidence),
+    ...wrong.map(({ replaced, by }) => packageOf(evidence.replace(replaced, () => by))),
+  ])
+  t.match(valid, /\nThe package is valid\.\n$/)
+  for (const [number, { title, message }] of wrong.entries()) t.equal(outputs[number], `${message}\n`, title)
+})
