@@ -35,8 +35,8 @@ export function addEvidenceCommands(audit: Command): void {
         const made = madeOf(await packages.create({ trackingId, disclose, older }, stores.context))
         writeFileSync(out, made.bytes)
         if (made.notSealed > 0) stores.notify(unsealedNotice(made.notSealed))
-        const { sha256, events, treeSize, notSealed } = made
-        return { file: out, trackingId, sha256, events, treeSize, notSealed, disclosed: disclose }
+        const { sha256, events, treeSize, notSealed, disclosed } = made
+        return { file: out, trackingId, sha256, events, treeSize, notSealed, disclosed }
       } catch (error) {
         rmSync(out, { force: true })
         throw error

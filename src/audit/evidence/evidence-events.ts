@@ -8,7 +8,6 @@ import {
   paymentStream,
   payoutsStream,
   privacyStream,
-  transferStream,
   userStream,
   walletAccountStream,
 } from '../../domain/streams.js'
@@ -24,8 +23,8 @@ interface Chosen {
 }
 
 /**
- * Returns the stored events that decided a transfer, in the order of the log (docs/auditing/evidence.md#evidencejson), or `undefined`
- * without such a transfer. @throws StoreUnavailableError
+ * Returns the stored events that decided a transfer, in the order of the log (docs/auditing/evidence.md#evidencejson). `own`: the
+ * transfer's own events, at least one. @throws StoreUnavailableError
  */
 export async function decidingEvents(
   log: Log,
@@ -47,6 +46,7 @@ export async function decidingEvents(
       ? String(data.bankPaymentId)
       : [],
   )
+  const ofTransfer = async (stream: string) => (await log.readStream(stream)).filter(isOwn)
   const bankEntries = async (id: string) =>
     (await log.readStream(bankEntriesStream(id))).filter(
       (event) =>
@@ -54,17 +54,16 @@ export async function decidingEvents(
     )
   const users = usersIn(own)
   const found = await Promise.all([
-    ...[transferStream(trackingId), paymentStream(trackingId), callbackStream(trackingId)].map((stream) =>
-      log.readStream(stream),
-    ),
+    ...[paymentStream(trackingId), callbackStream(trackingId)].map((stream) => log.readStream(stream)),
     ...[merchantStream(merchantId), integrityStream, ...users.map(userStream)].map(untilLast),
     log.readStream(currencyStream),
     ...(customerKeyId === undefined ? [] : [log.readStream(privacyStream(customerKeyId))]),
-    log.readStream(payoutsStream(merchantId)).then((events) => events.filter(isOwn)),
+    // A deposit is not a payout, and the stream holds all payouts of the merchant.
+    ...(created.type === 'WithdrawalCreated' ? [ofTransfer(payoutsStream(merchantId))] : []),
     ...[...new Set(paymentIds.map(entriesIdIn))].map(bankEntries),
-    ...walletAccounts.map(async (account) => (await log.readStream(walletAccountStream(account))).filter(isOwn)),
+    ...walletAccounts.map(walletAccountStream).map(ofTransfer),
   ])
-  return found.flat().sort((a, b) => comparePositions(a.position, b.position))
+  return [...own, ...found.flat()].sort((a, b) => comparePositions(a.position, b.position))
 }
 
 /** Returns the ids of the users who are the actors of the events, or are named as such. */

@@ -13,6 +13,7 @@ import { paymentStream, streamPrefix, transferStream } from '../../domain/stream
 import { sealedField } from '../../event-store/event-codec.js'
 import type { RecordedEvent } from '../../event-store/event-store.js'
 import { type CustomerKeys, commitmentOf, fieldCommitments, keyIdIn, openFields } from '../../privacy/customer-keys.js'
+import { wholeLeafOf } from '../integrity/event-leaf.js'
 import { checkpointPath, readTree } from '../integrity/log-sealer.js'
 import { continuation, hashesIn, NotSealedYet, proveEvents, type SealedLog } from '../proofs/transfer-proof.js'
 import { type Disclosed, type Evidence, evidenceFormat, openEvidence } from './evidence.js'
@@ -64,10 +65,11 @@ export async function evidencePackage(
   const opener = fieldOpener(source, fields)
   const walletAccounts = disclose.includes('account') ? await payingAccounts(source, trackingId, opener) : []
   const chosen = await decidingEvents(log, sealed, { walletAccounts, customerKeyId })
-  const events = await proveEvents(chosen, tree, log)
-  for (const { leaf, index, proof } of events)
+  const proven = await proveEvents(chosen, tree, log)
+  for (const { leaf, index, proof } of proven)
     if (!verifyInclusion(leafHash(leaf), index, size, root, hashesIn(proof)))
       throw new VerificationError(`Leaf ${index} is not in the tree of the checkpoint (run transferd audit verify).`)
+  const events = proven.map((each, place) => ({ ...each, leaf: wholeLeafOf(chosen[place]!) }))
   const isErased = chosen.some(({ stream }) => stream.startsWith(streamPrefix.privacy))
   if (isErased && disclose.length > 0)
     throw new CustomerErasedError('The customer was erased: the personal data can no longer be disclosed.')
@@ -87,7 +89,16 @@ export async function evidencePackage(
   }
   const bytes = zipOf(await packedFiles(evidence, key))
   const sha256 = createHash('sha256').update(bytes).digest('hex')
-  return { bytes, sha256, events: events.length, treeSize: size, notSealed: own.length - sealed.length }
+  const shown = new Set(disclosed.flatMap((each) => each.fields.map(({ field }) => field)))
+  return {
+    bytes,
+    sha256,
+    events: events.length,
+    treeSize: size,
+    notSealed: own.length - sealed.length,
+    /** A word is missing if no event has a field of it. */
+    disclosed: disclose.filter((word) => disclosableFields[word].some((field) => shown.has(field))),
+  }
 }
 
 /** Returns the checkpoint of a package without verifying it. @throws Error if it is not a package */

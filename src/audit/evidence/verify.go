@@ -352,6 +352,17 @@ func climb(place, last uint64, low, high []byte, proof [][]byte) (string, string
 	return string(low), string(high)
 }
 
+var placeForm = regexp.MustCompile(`^\["[^"]*",("[^"\\]*",[0-9]+,[0-9]+),`)
+
+// entryOf returns a leaf of the tree, which has the SHA-256 of a long one.
+func entryOf(leaf string) string {
+	place := placeForm.FindStringSubmatch(leaf)
+	if len(leaf) <= 65535 || place == nil {
+		return leaf
+	}
+	return `["transferd/2 sha256",` + place[1] + `,"` + hex.EncodeToString(hashOf([]byte(leaf))) + `"]`
+}
+
 func isIncluded(leaf string, index uint64, head treeHead, proof [][]byte) bool {
 	require(index < head.size, "its index is not in the tree")
 	leafHash := hashOf([]byte{0}, []byte(leaf))
@@ -436,7 +447,7 @@ func readEvidence(text string, key verifierKey) evidence {
 				last := found.events[count-1].index
 				require(index > last, "it follows event %d", last)
 			}
-			require(isIncluded(leaf, index, found.head, hashesIn(listed[2])), "it is not in the tree of the checkpoint")
+			require(isIncluded(entryOf(leaf), index, found.head, hashesIn(listed[2])), "it is not in the tree of the checkpoint")
 			found.events = append(found.events, parseEvent(index, leaf))
 		})
 	}

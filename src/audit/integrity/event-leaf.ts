@@ -25,16 +25,21 @@ const streamsWithSecrets: ReadonlySet<unknown> = new Set([
  * The position in the log is the leaf's own. docs/decisions/0029-tamper-evidence.md describes what a leaf covers.
  */
 export function leafOf(event: UnparsedEvent): string {
-  const { text, bytes = [] } = event
-  const redacted = text !== undefined && streamsWithSecrets.has(streamKind(event.stream)) && redactedText(text)
-  const stored = redacted || (text ?? bytes.map((each) => `"${Buffer.from(each).toString('base64')}"`).join())
-  const leaf = leafText(redacted ? 'redacted' : text === undefined ? 'bytes' : 'event', event, stored)
+  const leaf = wholeLeafOf(event)
   if (Buffer.byteLength(leaf) <= maxEntryBytes) return leaf
   // An entry of a bundle cannot be longer.
   const sha256 = JSON.stringify(sha256Of(leaf))
   const withPlace = leafText('sha256', event, sha256)
   // Only a stream of another program can have such a long name.
   return Buffer.byteLength(withPlace) <= maxEntryBytes ? withPlace : `["transferd/2 sha256",${sha256}]`
+}
+
+/** Returns the leaf of an event also if it is too long for the tree, which then holds its SHA-256. */
+export function wholeLeafOf(event: UnparsedEvent): string {
+  const { text, bytes = [] } = event
+  const redacted = text !== undefined && streamsWithSecrets.has(streamKind(event.stream)) && redactedText(text)
+  const stored = redacted || (text ?? bytes.map((each) => `"${Buffer.from(each).toString('base64')}"`).join())
+  return leafText(redacted ? 'redacted' : text === undefined ? 'bytes' : 'event', event, stored)
 }
 
 /** Returns the text with the hashes of the secrets in their place, or `undefined` if it has none or is not exactly what the service writes. */

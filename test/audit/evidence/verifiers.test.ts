@@ -134,6 +134,26 @@ t.test('accept valid packages, and print what they prove', { skip }, async (t) =
   t.match(undisclosed, /\nThe package is valid\.\n$/)
 })
 
+t.test('prove a long event, of which the tree holds the SHA-256', { skip }, async (t) => {
+  const log = await GivenLog.open(t)
+  await log.appendInstallation()
+  const paymentInstructions = [{ paymentMethod: 2, text: 'x'.repeat(70_000) }]
+  await log.append(`merchant-${merchantId}`, 'MerchantSettingsChanged.v2', {
+    data: { changes: { paymentInstructions } },
+  })
+  await log.appendTransfer('DepositCreated.v2')
+  await log.sealed.seal()
+  const long = await log.package()
+  const files = filesIn(long)
+  const changed = files.get('evidence.json')!.toString().replace('xxx', 'xyx')
+  const [valid, invalid] = verified(t, [
+    { file: long },
+    { file: packed(new Map(files).set('evidence.json', Buffer.from(changed))) },
+  ])
+  t.match(valid, /\nThe package is valid\.\n$/)
+  t.match(invalid, /evidence\.json: event \d+: it is not in the tree of the checkpoint\n$/)
+})
+
 t.test('build the reports of deposits, withdrawals and erased customers', { skip }, async (t) => {
   const deposit = await givenPackage(t, 'DepositCreated.v2')
   const withdrawal = await givenPackage(t)
