@@ -19,7 +19,7 @@ const observe = `{
 const network = { offline: false, latency: 150, downloadThroughput: 500_000, uploadThroughput: 500_000 }
 const maxShift = 0.1
 
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 const browser = await launchBrowser()
 if (!browser) t.plan(0, 'NOT RUN: Chromium is not installed')
 else {
