@@ -54,7 +54,7 @@ export class GivenLog {
     return new GivenLog(new TestSealedLog(raw), keys, sealing(raw, keys))
   }
 
-  /** Appends an example, such as `UserCreated.v1`, with these fields instead of its own. */
+  /** Appends an example, such as `UserCreated.v1`, with these fields in place of the example's. */
   async append(stream: string, example: string, { data, actor }: Given = {}): Promise<void> {
     const golden = goldenEvents.get(example)!
     const count = this.#revisions.get(stream) ?? 0

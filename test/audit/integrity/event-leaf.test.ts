@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { logPath, openEventLog } from '@transferd/event-log'
 import { Database } from '@transferd/event-log/sqlite'
@@ -83,6 +84,9 @@ t.test('every secret of an event is redacted', async (t) => {
         t.ok(redactedFields.has(name), `${type} ${name}`)
       }
   t.ok(found > 10)
+  const section = /### Withheld secrets\n(.*?)\n### /s.exec(readFileSync('docs/auditing/evidence.md', 'utf8'))![1]!
+  const listed = [...section.matchAll(/`(\w+)`/g)].map(([, name]) => name)
+  t.strictSame(new Set(listed), redactedFields, 'the documentation lists the redacted fields')
 })
 
 t.test('no two stored events have the same leaf, whatever another program wrote', async () => {

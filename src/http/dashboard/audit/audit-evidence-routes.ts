@@ -1,9 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { violate } from '../../../domain/decider.js'
 import { transferStream } from '../../../domain/streams.js'
-import { isVisible } from '../../../kernel/text.js'
 import { storedTrackingId } from '../../query-parameters.js'
-import { accepted, invalid, RequestError } from '../../refusals.js'
+import { accepted, RequestError } from '../../refusals.js'
 import { TransferParams as params } from '../api.js'
 import { sendFile, withoutHead } from '../downloads.js'
 import { actorNames, userContext } from '../session-guard.js'
@@ -14,6 +13,7 @@ import {
   DisclosureResponse,
   RequestDisclosureBody,
 } from './audit-api.js'
+import { checkedReason } from './audit-reason.js'
 
 /** Adds the routes that create evidence packages and decide about their personal data. */
 export const auditEvidenceRoutes: FastifyPluginAsyncTypebox = async (app) => {
@@ -49,9 +49,7 @@ export const auditEvidenceRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const disclose = create({ params, body: RequestDisclosureBody }, DisclosureResponse)
   app.post('/audit/evidence/:trackingId/disclosure', disclose, async (request) => {
     const trackingId = storedTrackingId(request.params.trackingId)
-    const reason = request.body.reason.trim()
-    if (reason === '') throw invalid('reason', 'blank')
-    if (!isVisible(reason)) throw invalid('reason', 'hidden-characters')
+    const reason = checkedReason(request.body.reason)
     const [created] = await eventStore.readStream(transferStream(trackingId), { maxCount: 1 })
     if (!created) throw new RequestError('unknown-transfer')
     const result = await commands.request(trackingId, request.body.disclose, reason, userContext(request))

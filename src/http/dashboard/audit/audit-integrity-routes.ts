@@ -7,13 +7,13 @@ import {
 } from '../../../audit/integrity/integrity-status.js'
 import { IntegrityCommands } from '../../../commands/integrity/integrity-commands.js'
 import { violate } from '../../../domain/decider.js'
-import { isVisible } from '../../../kernel/text.js'
 import { storedTrackingId } from '../../query-parameters.js'
-import { accepted, invalid, RequestError } from '../../refusals.js'
+import { accepted, RequestError } from '../../refusals.js'
 import { TransferParams as params } from '../api.js'
 import { sendFile } from '../downloads.js'
 import { actorNames, userContext } from '../session-guard.js'
 import { AuditIntegrityResponse, AuditVerifyResponse, ResumePayoutsBody, ResumePayoutsResponse } from './audit-api.js'
+import { checkedReason } from './audit-reason.js'
 
 const noStatus = { verifierKey: null, verifications: [], problems: [] }
 
@@ -54,9 +54,7 @@ export const auditIntegrityRoutes: FastifyPluginAsyncTypebox = async (app) => {
   })
   const resume = viewers.allow('integrity:resume')({ body: ResumePayoutsBody }, ResumePayoutsResponse)
   app.post('/audit/resume-payouts', resume, async (request) => {
-    const reason = request.body.reason.trim()
-    if (reason === '') throw invalid('reason', 'blank')
-    if (!isVisible(reason)) throw invalid('reason', 'hidden-characters')
+    const reason = checkedReason(request.body.reason)
     const result = await commands.resumePayouts(reason, request.body.revision, userContext(request))
     return { changed: accepted('event', result, actorNames(request)).changed }
   })
